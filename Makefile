@@ -67,7 +67,7 @@ endif
 
 CFLAGS ?=
 LDFLAGS ?=
-override CFLAGS += -std=c17 -D_GNU_SOURCE -I. -I$(GEN) -DGARTH_VERSION='"$(VERSION)"' \
+override CFLAGS += -std=c17 -D_GNU_SOURCE -I. -I$(GEN) -DGARTH_VERSION=\"$(VERSION)\" \
 	-DFUSE_USE_VERSION=317 -D_FILE_OFFSET_BITS=64 -fno-common -fPIE -pthread \
 	$(WARN) $(HARDEN) $(LIBS_CFLAGS) $(FUSE_CFLAGS)
 override LDFLAGS += $(HARDEN_LD) -pthread

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# lint.sh - clang-format, clang-tidy, cppcheck, gcc -fanalyzer over the C files that are named.
+#   CFLAGS=... lint.sh FILE.c...        LINT='format tidy' takes a part of it
+# Results are kept by content in build/lint, so a second run looks only at what changed.
+# A suppression stands on its line in the code, with why.
+# Not here: sizes (shape.sh), layers (layers.py), banned calls (banned.sh).
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 2
+
+scripts/deps.sh --check lint || exit 2
+parts=${LINT:-format tidy cppcheck analyzer}
+cache=build/lint
+TIDY='-*,bugprone-*,clang-analyzer-*,-bugprone-easily-swappable-parameters'
+# Not these: they ask for C11 Annex K, which glibc doesn't have; names that are reserved only in C++;
+# and the rest is decided by -Wconversion already.
+TIDY+=',-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling'
+TIDY+=',-bugprone-reserved-identifier,-bugprone-narrowing-conversions'
+TIDY+=',-bugprone-implicit-widening-of-multiplication-result,-bugprone-assignment-in-if-condition'
+read -r -a flags <<<"${CFLAGS//\\/}"
+# clang knows most of gcc's flags; those it doesn't are of no interest to it here.
+clang_flags=()
+for f in "${flags[@]}"; do
+	case $f in
+	-Werror | -O2 | -g | -fstack-* | -fcf-* | -mbranch* | -ftrivial* | -D_FORTIFY* | -U_FORTIFY*) ;;
+	*) clang_flags+=("$f") ;;
+	esac
+done
+
+format() { clang-format --dry-run -Werror "$1" "${1%.c}.h" 2>&1; }
+tidy() {
+	clang-tidy --quiet --warnings-as-errors='*' --checks="$TIDY" "$1" -- "${clang_flags[@]}" 2>/dev/null
+}
+cppcheck_one() {
+	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,portability \
+		--suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches \
+		-D_GNU_SOURCE -D__x86_64__ -D__linux__ -I. "$1" 2>&1
+}
+analyzer() {
+	gcc "${flags[@]}" -O2 -fanalyzer -Wno-analyzer-too-complex -c "$1" -o /dev/null 2>&1
+}
+
+mkdir -p $cache
+bad=0
+for file; do
+	key=$({ gcc "${flags[@]}" -E -P "$file" 2>/dev/null; cat "$file" "${file%.c}.h" scripts/lint.sh .clang-format; } \
+		2>/dev/null | sha256sum | cut -c 1-32)
+	for part in $parts; do
+		[ ! -e "$cache/$key.$part" ] || continue
+		case $part in
+		format) run=format ;; tidy) run=tidy ;; cppcheck) run=cppcheck_one ;; analyzer) run=analyzer ;;
+		*) echo "lint: no part '$part'" >&2; exit 2 ;;
+		esac
+		if out=$($run "$file"); then
+			: >"$cache/$key.$part"
+		else
+			echo "lint: $part: $file"
+			printf '%s\n' "$out" | head -n 40
+			bad=1
+		fi
+	done
+done
+[ $bad -eq 0 ] && echo "lint: $# files hold"
+exit $bad
