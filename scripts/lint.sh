@@ -28,7 +28,12 @@ for f in "${flags[@]}"; do
 	esac
 done
 
-format() { clang-format --dry-run -Werror "$1" "${1%.c}.h" 2>&1; }
+format() {
+	local pair=("$1")
+
+	[ ! -f "${1%.c}.h" ] || pair+=("${1%.c}.h")
+	clang-format --dry-run -Werror "${pair[@]}" 2>&1
+}
 tidy() {
 	clang-tidy --quiet --warnings-as-errors='*' --checks="$TIDY" "$1" -- "${clang_flags[@]}" 2>/dev/null
 }

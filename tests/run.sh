@@ -74,7 +74,7 @@ list() {
 # One line a case: "pass name", "fail name", "skip name reason", from either way of telling.
 cases() {
 	sed -n -E \
-		-e 's/^ok [0-9]+ # SKIP (.*)$/skip \1/p; t' \
+		-e 's/^(not )?ok [0-9]+ # SKIP (.*)$/skip \2/p; t' \
 		-e 's/^ok [0-9]+ - (.*) # SKIP ?(.*)$/skip \1 \2/p; t' \
 		-e 's/^ok [0-9]+ - (.*)$/pass \1/p; t' \
 		-e 's/^not ok [0-9]* ?-? ?(.*)$/fail \1/p; t' \
