@@ -153,7 +153,10 @@ struct event {
 	} u;
 };
 
-/* Canonical bytes: kind u8, at_ns i64, then the fields. -EMSGSIZE where room is too small. */
+/*
+ * Canonical bytes: kind u8, at_ns i64, then the fields. A sha256 is `bytes` of length 32, or 0 where its has_ flag is 0.
+ * -EMSGSIZE where room is too small, -EINVAL a value out of its list (our own mistake).
+ */
 must_check int event_pack(const struct event *e, void *room, size_t cap, size_t *ret_len);
 
 /* The reverse; strict: -EBADMSG for an unknown kind, a value out of its list, bytes missing or left over. Borrows from `from`. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * core/msg.h - every message between processes of garth, and who may send it. docs/PROTOCOL.md holds the same table for people;
- * tests/unit/msg_test.c compares the two.
+ * tests/unit/core_msg_test.c compares the two.
  *
  * Strings in bodies are NUL-terminated within their array, and msg_check refuses those that are not. Who receives looks the type up in
  * msg_spec and refuses what is not for it, has the wrong body size, or the wrong number of fds: -EBADMSG, the connection is closed.

@@ -35,7 +35,7 @@ must_check int ident_check(const char *name, const char *what, struct err *err);
 must_check int path_open_beneath(int dir_fd, const char *path, uint64_t flags, unsigned mode, int *ret_fd,
 				 struct err *err);
 
-/* mkdir -p below dir_fd (each part 0755 | mode bits given). Existing folders are fine. */
+/* mkdir -p below dir_fd (each new part with mode, 0 meaning 0755, less the umask). Existing folders are fine. */
 must_check int path_mkdirs(int dir_fd, const char *path, unsigned mode, struct err *err);
 
 /* Remove a tree below dir_fd by descriptor, never following links. -ENOENT is no error. Returns 0 or the first errno. */
