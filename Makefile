@@ -116,18 +116,18 @@ deps:
 	@scripts/deps.sh build test demo
 
 test: deps
-	@$(MAKE) --no-print-directory tests
+	@$(MAKE) --no-print-directory -j$$(nproc) tests
 	@tests/run.sh
 
 check: deps
-	@$(MAKE) --no-print-directory tests
+	@$(MAKE) --no-print-directory -j$$(nproc) tests
 	@GARTH_BUILD=$(B) GARTH_SAN=$(SAN) tests/run.sh unit mount
 
 demo:
 	@scripts/demo.sh
 
 bench: deps
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@if [ -x bench/run.sh ]; then exec bench/run.sh; \
 	else echo "make bench: there is no bench/run.sh yet" >&2; exit 1; fi
 

@@ -10,8 +10,8 @@ BANNED='strcpy|strcat|strncpy|sprintf|vsprintf|gets|atoi|strtok|alloca|system|si
 FOLDERS="core policy index fs exec net guest api cli tests bench"
 bad=0
 
-# shellcheck disable=SC2086 # a list
-mapfile -t files < <(find $FOLDERS -name '*.[ch]' 2>/dev/null | LC_ALL=C sort)
+# shellcheck disable=SC2046,SC2086 # lists
+mapfile -t files < <(find $(ls -d $FOLDERS 2>/dev/null) -name '*.[ch]' | LC_ALL=C sort)
 for f in "${files[@]}"; do
 	# Comments and strings go, lines stay.
 	if sed -E -e 's/"([^"\\]|\\.)*"/""/g' -e 's,/\*.*\*/,,g' -e 's,^[ \t]*/?\*.*,,' -e 's,//.*,,' "$f" |
@@ -23,4 +23,5 @@ for f in "${files[@]}"; do
 		bad=1
 	fi
 done
-[ $bad -eq 0 ] && echo "banned: ${#files[@]} files hold"
+[ $bad -eq 0 ] || exit 1
+echo "banned: ${#files[@]} files hold"

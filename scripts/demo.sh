@@ -12,7 +12,7 @@ if [ ! -f "$example" ]; then
 	exit 1
 fi
 scripts/deps.sh build demo
-make --no-print-directory all >build/demo-make.log 2>&1 || {
+make --no-print-directory "-j$(nproc)" all >build/demo-make.log 2>&1 || {
 	cat build/demo-make.log >&2
 	exit 1
 }

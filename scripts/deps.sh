@@ -110,7 +110,8 @@ install_packages() {
 	command -v apt-get >/dev/null || die "install these yourself (there is no apt here): $*"
 	apt_update_once
 	say "installing $*"
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" >/dev/null ||
+	as_root env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes \
+		apt-get install -y -q --no-install-recommends "$@" >/dev/null ||
 		die "apt-get install failed"
 }
 
