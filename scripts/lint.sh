@@ -10,7 +10,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 
 scripts/deps.sh --check lint || exit 2
-parts=${LINT:-format tidy cppcheck analyzer}
+parts=${LINT:-format clang tidy cppcheck analyzer}
 cache=build/lint
 TIDY='-*,bugprone-*,clang-analyzer-*,-bugprone-easily-swappable-parameters'
 # Not these: they ask for C11 Annex K, which glibc doesn't have; names that are reserved only in C++;
@@ -18,12 +18,13 @@ TIDY='-*,bugprone-*,clang-analyzer-*,-bugprone-easily-swappable-parameters'
 TIDY+=',-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling'
 TIDY+=',-bugprone-reserved-identifier,-bugprone-narrowing-conversions'
 TIDY+=',-bugprone-implicit-widening-of-multiplication-result,-bugprone-assignment-in-if-condition'
+TIDY+=',-clang-analyzer-optin.performance.Padding'
 read -r -a flags <<<"${CFLAGS//\\/}"
 # clang knows most of gcc's flags; those it doesn't are of no interest to it here.
 clang_flags=()
 for f in "${flags[@]}"; do
 	case $f in
-	-Werror | -O2 | -g | -fstack-* | -fcf-* | -mbranch* | -ftrivial* | -D_FORTIFY* | -U_FORTIFY*) ;;
+	-Werror | -O2 | -g | -fstack-* | -fcf-* | -mbranch* | -Wno-unused-result | -ftrivial* | -D_FORTIFY* | -U_FORTIFY*) ;;
 	*) clang_flags+=("$f") ;;
 	esac
 done
@@ -37,6 +38,8 @@ format() {
 tidy() {
 	clang-tidy --quiet --warnings-as-errors='*' --checks="$TIDY" "$1" -- "${clang_flags[@]}" 2>/dev/null
 }
+# The other compiler's warnings; it alone takes `(void)f()` for an answer where a result must be looked at.
+clang_warns() { clang "${clang_flags[@]}" -Werror -Wunused-result -fsyntax-only "$1" 2>&1; }
 cppcheck_one() {
 	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches \
@@ -54,14 +57,15 @@ for file; do
 	for part in $parts; do
 		[ ! -e "$cache/$key.$part" ] || continue
 		case $part in
-		format) run=format ;; tidy) run=tidy ;; cppcheck) run=cppcheck_one ;; analyzer) run=analyzer ;;
+		format) run=format ;; clang) run=clang_warns ;; tidy) run=tidy ;; cppcheck) run=cppcheck_one ;; analyzer) run=analyzer ;;
 		*) echo "lint: no part '$part'" >&2; exit 2 ;;
 		esac
 		if out=$($run "$file"); then
 			: >"$cache/$key.$part"
 		else
 			echo "lint: $part: $file"
-			printf '%s\n' "$out" | head -n 40
+			# the findings; LINT_LONG=1 for the way to each
+			printf '%s\n' "$out" | { [ -n "${LINT_LONG:-}" ] && cat || grep -E '(error|warning):|\((error|warning|portability)\)' | grep -v ': note:' | sort -u; } | head -n 60
 			bad=1
 		fi
 	done
