@@ -17,7 +17,7 @@
 
 #define POLICY_TEXT_MAX (256u * 1024) /* bytes of YAML */
 #define POLICY_RULES_MAX 1024
-#define POLICY_AGENTS_MAX 32      /* beside "operator" */
+#define POLICY_AGENTS_MAX 32 /* beside "operator" */
 #define POLICY_HOST_PATHS_MAX 16
 #define POLICY_HOOK_ARGS_MAX 32
 #define POLICY_OPERATOR "operator" /* the reserved agent: uploads; may not be declared */
@@ -26,7 +26,7 @@ struct policy_step_limits {
 	int64_t timeout_ns, timeout_max_ns;
 	uint64_t memory, memory_max; /* bytes */
 	uint32_t pids;
-	uint32_t cpus_milli;         /* 2000: two cpus */
+	uint32_t cpus_milli; /* 2000: two cpus */
 	uint32_t open_files;
 	uint64_t log, tmp, file, code; /* bytes */
 };
@@ -42,7 +42,7 @@ enum policy_access { POL_READ = 1, POL_WRITE = 2 }; /* a set */
 
 struct policy_rule {
 	bool allow;
-	unsigned access;  /* of policy_access */
+	unsigned access;   /* of policy_access */
 	const char *agent; /* a name or "*" */
 	const char *path;  /* glob, policy/glob.h */
 	int line;          /* of the rule in the YAML, from 1 */
@@ -51,9 +51,9 @@ struct policy_rule {
 struct policy_hook {
 	bool set;
 	const char *agent;
-	const char *path;  /* on_output: glob of the artifacts; else NULL */
+	const char *path; /* on_output: glob of the artifacts; else NULL */
 	const char *argv[POLICY_HOOK_ARGS_MAX + 1]; /* NULL-terminated */
-	int64_t timeout_ns; /* default: the step's */
+	int64_t timeout_ns;                         /* default: the step's */
 	int line;
 };
 
@@ -64,9 +64,9 @@ struct policy_agent {
 };
 
 struct policy {
-	struct sha256 sha;   /* of the YAML text; of "" for the default */
+	struct sha256 sha; /* of the YAML text; of "" for the default */
 	bool root_shared;
-	bool network;        /* always false for now: "none" is the only value */
+	bool network; /* always false for now: "none" is the only value */
 	struct policy_limits limits;
 	unsigned agent_count, rule_count, host_path_count;
 	struct policy_agent *agents; /* those that the file names */
@@ -90,6 +90,7 @@ void policy_unref(struct policy *p); /* NULL is fine */
 
 /* The limits of a step of this agent (the file's own entry for it, or the general ones). */
 const struct policy_step_limits *policy_step_limits_of(const struct policy *p, const char *agent);
-void policy_agent_quota(const struct policy *p, const char *agent, uint64_t *ret_bytes, uint64_t *ret_files);
+void policy_agent_quota(const struct policy *p, const char *agent, uint64_t *ret_bytes,
+			uint64_t *ret_files);
 
 #endif

@@ -9,20 +9,21 @@
 #include "core/path.h"
 
 enum zone {
-	ZONE_ROOT = 0,   /* the root itself, and names right below it that are no zone */
-	ZONE_INPUT,      /* input/ and below */
+	ZONE_ROOT = 0, /* the root itself, and names right below it that are no zone */
+	ZONE_INPUT,    /* input/ and below */
 	ZONE_TASK,
 	ZONE_OUTPUT,
-	ZONE_AGENTS,     /* agents/ itself: belongs to nobody */
-	ZONE_AREA,       /* agents/<name> and below */
+	ZONE_AGENTS, /* agents/ itself: belongs to nobody */
+	ZONE_AREA,   /* agents/<name> and below */
 	ZONE_LOGS,
 	ZONE_COUNT
 };
 
 struct zone_place {
 	enum zone zone;
-	char owner[IDENT_SIZE]; /* ZONE_AREA: the agent's name ("" if the part is no valid name); else "" */
-	bool top;               /* the path is the zone's own folder (input, agents/x), not below it */
+	char owner
+		[IDENT_SIZE]; /* ZONE_AREA: the agent's name ("" if the part is no valid name); else "" */
+	bool top; /* the path is the zone's own folder (input, agents/x), not below it */
 };
 
 void zone_of(struct bytes path, struct zone_place *ret);
