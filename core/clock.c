@@ -44,9 +44,11 @@ void clock_rfc3339(int64_t wall_ns, char out[RFC3339_SIZE])
 	}
 	t = (time_t)sec;
 	(void)gmtime_r(&t, &tm);
-	(void)snprintf(out, RFC3339_SIZE, "%04u-%02u-%02uT%02u:%02u:%02u.%06uZ", (unsigned)(tm.tm_year + 1900) % 10000u,
-		       (unsigned)(tm.tm_mon + 1) % 100u, (unsigned)tm.tm_mday % 100u, (unsigned)tm.tm_hour % 100u,
-		       (unsigned)tm.tm_min % 100u, (unsigned)tm.tm_sec % 100u, (unsigned)(rest / 1000) % 1000000u);
+	(void)snprintf(out, RFC3339_SIZE, "%04u-%02u-%02uT%02u:%02u:%02u.%06uZ",
+		       (unsigned)(tm.tm_year + 1900) % 10000u, (unsigned)(tm.tm_mon + 1) % 100u,
+		       (unsigned)tm.tm_mday % 100u, (unsigned)tm.tm_hour % 100u,
+		       (unsigned)tm.tm_min % 100u, (unsigned)tm.tm_sec % 100u,
+		       (unsigned)(rest / 1000) % 1000000u);
 }
 
 /* One "12", "1.5": integer part and fraction as nanounits. */
@@ -80,8 +82,11 @@ static int64_t unit_of(const char **s)
 	static const struct {
 		const char *name;
 		int64_t ns;
-	} units[] = { { "ms", NS_PER_MS },	   { "s", NS_PER_S },		   { "m", 60 * NS_PER_S },
-		      { "h", 3600 * NS_PER_S }, { "d", 24 * 3600 * NS_PER_S } };
+	} units[] = { { "ms", NS_PER_MS },
+		      { "s", NS_PER_S },
+		      { "m", 60 * NS_PER_S },
+		      { "h", 3600 * NS_PER_S },
+		      { "d", 24 * 3600 * NS_PER_S } };
 
 	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
 		size_t len = strlen(units[i].name);
@@ -108,7 +113,8 @@ int clock_parse_duration(const char *s, int64_t *ret_ns)
 			return -EINVAL;
 		unit = unit_of(&s);
 		if (unit == 0) {
-			if (!first || *s) /* a number alone is seconds; after another part the unit must be said */
+			if (!first ||
+			    *s) /* a number alone is seconds; after another part the unit must be said */
 				return -EINVAL;
 			unit = NS_PER_S;
 		}

@@ -57,7 +57,8 @@ int err_wrap(struct err *err, int code, const char *fmt, ...)
 int err_errno(struct err *err, int code, const char *fmt, ...)
 {
 	char text[sizeof err->msg * 2];
-	const char *why = strerrordesc_np(-code); /* unlike strerror: safe in threads, never localized */
+	const char *why =
+		strerrordesc_np(-code); /* unlike strerror: safe in threads, never localized */
 	va_list ap;
 	int n;
 

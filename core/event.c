@@ -285,20 +285,13 @@ static void verdict(struct walk *w, struct event *e)
 }
 
 static void (*const fields[EV_KIND_COUNT])(struct walk *, struct event *) = {
-	[EV_WORKSPACE] = workspace,
-	[EV_START] = start,
-	[EV_POLICY] = policy,
-	[EV_AGENT] = new_agent,
-	[EV_SANDBOX] = sandbox,
-	[EV_SANDBOX_END] = sandbox_end,
-	[EV_STEP_BEGIN] = step_begin,
-	[EV_STEP_END] = step_end,
-	[EV_VERSION] = version,
-	[EV_VERSION_STATE] = version_state,
-	[EV_READ] = reading,
-	[EV_CHANGE] = change,
-	[EV_VIOLATION] = violation,
-	[EV_DOUBT] = doubt,
+	[EV_WORKSPACE] = workspace,   [EV_START] = start,
+	[EV_POLICY] = policy,         [EV_AGENT] = new_agent,
+	[EV_SANDBOX] = sandbox,       [EV_SANDBOX_END] = sandbox_end,
+	[EV_STEP_BEGIN] = step_begin, [EV_STEP_END] = step_end,
+	[EV_VERSION] = version,       [EV_VERSION_STATE] = version_state,
+	[EV_READ] = reading,          [EV_CHANGE] = change,
+	[EV_VIOLATION] = violation,   [EV_DOUBT] = doubt,
 	[EV_VERDICT] = verdict,
 };
 

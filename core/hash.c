@@ -62,7 +62,9 @@ void sha256_of(struct bytes data, struct sha256 *ret)
 {
 	unsigned n = 0;
 
-	invariant(EVP_Digest(data.len ? data.p : "", data.len, ret->b, &n, EVP_sha256(), NULL) == 1 && n == SHA256_LEN);
+	invariant(EVP_Digest(data.len ? data.p : "", data.len, ret->b, &n, EVP_sha256(), NULL) ==
+			  1 &&
+		  n == SHA256_LEN);
 }
 
 int sha256_fd(int fd, struct sha256 *ret, uint64_t *ret_len)

@@ -30,7 +30,8 @@ uint64_t id_make(void)
 			n = getrandom(&rnd, sizeof rnd, 0);
 		while (n < 0 && errno == EINTR);
 		invariant(n == (ssize_t)sizeof rnd); /* so few bytes are never cut short */
-		id = (ms << ID_RANDOM_BITS | (rnd & ((1u << ID_RANDOM_BITS) - 1))) & ((1ull << ID_BITS) - 1);
+		id = (ms << ID_RANDOM_BITS | (rnd & ((1u << ID_RANDOM_BITS) - 1))) &
+		     ((1ull << ID_BITS) - 1);
 	} while (id == 0);
 	return id;
 }

@@ -8,9 +8,11 @@
 #include "core/clock.h"
 
 /* msg_none stands for "no such struct"; every real body is larger. */
-#define SIZE_OF(body) (sizeof(struct body) > sizeof(struct msg_none) ? (uint32_t)sizeof(struct body) : 0)
-#define X(name, num, from, to, body, fmin, fmax, reply, rfds) \
-	{ (num), #name, PEER_##from, PEER_##to, SIZE_OF(body), (fmin), (fmax), SIZE_OF(reply), (rfds) },
+#define SIZE_OF(body) \
+	(sizeof(struct body) > sizeof(struct msg_none) ? (uint32_t)sizeof(struct body) : 0)
+#define X(name, num, from, to, body, fmin, fmax, reply, rfds)       \
+	{ (num),  #name,  PEER_##from,    PEER_##to, SIZE_OF(body), \
+	  (fmin), (fmax), SIZE_OF(reply), (rfds) },
 
 const struct msg_spec msg_specs[] = { MSG_TABLE(X) };
 #undef X
@@ -21,32 +23,27 @@ struct text_field {
 	uint16_t type; /* as on the wire, with WIRE_REPLY for an answer's */
 	size_t off, size;
 };
-#define T(name, body, field) \
-	{ MSG_##name, offsetof(struct body, field), sizeof((struct body *)NULL)->field }
-#define R(name, body, field) \
-	{ MSG_##name | WIRE_REPLY, offsetof(struct body, field), sizeof((struct body *)NULL)->field }
+#define T(name, body, field)                                                                 \
+	{                                                                                    \
+		MSG_##name, offsetof(struct body, field), sizeof((struct body *)NULL)->field \
+	}
+#define R(name, body, field)                                           \
+	{                                                              \
+		MSG_##name | WIRE_REPLY, offsetof(struct body, field), \
+			sizeof((struct body *)NULL)->field             \
+	}
 
 static const struct text_field text_fields[] = {
-	T(WS_CREATE, msg_ws_create, name),
-	T(WS_DELETE, msg_ws_delete, name),
-	T(WS_OPEN, msg_ws_open, name),
-	T(SB_CREATE, msg_sb_create, ws),
-	T(SB_CREATE, msg_sb_create, agent),
-	T(SB_KILL, msg_sb_kill, why),
-	T(SB_GONE, msg_sb_gone, why),
-	T(WS_GONE, msg_ws_gone, name),
-	T(KEEPER_FAIL, msg_keeper_fail, why),
-	T(FS_SANDBOX_END, msg_fs_sandbox_end, why),
-	T(AGENT_ADD, msg_agent_add, name),
-	T(POLICY_SET, msg_policy_set, key),
-	T(STEP_BEGIN, msg_step_begin, job),
-	T(STEP_BEGIN, msg_step_begin, request_id),
-	T(STEP_BEGIN, msg_step_begin, key),
-	T(STEP_BEGIN, msg_step_begin, language),
-	T(FILE_OPEN, msg_file_open, sha),
-	R(FILE_OPEN, msg_file_open_reply, sha),
-	T(VERDICT, msg_verdict, reason),
-	T(PUT, msg_put, if_sha),
+	T(WS_CREATE, msg_ws_create, name),    T(WS_DELETE, msg_ws_delete, name),
+	T(WS_OPEN, msg_ws_open, name),        T(SB_CREATE, msg_sb_create, ws),
+	T(SB_CREATE, msg_sb_create, agent),   T(SB_KILL, msg_sb_kill, why),
+	T(SB_GONE, msg_sb_gone, why),         T(WS_GONE, msg_ws_gone, name),
+	T(KEEPER_FAIL, msg_keeper_fail, why), T(FS_SANDBOX_END, msg_fs_sandbox_end, why),
+	T(AGENT_ADD, msg_agent_add, name),    T(POLICY_SET, msg_policy_set, key),
+	T(STEP_BEGIN, msg_step_begin, job),   T(STEP_BEGIN, msg_step_begin, request_id),
+	T(STEP_BEGIN, msg_step_begin, key),   T(STEP_BEGIN, msg_step_begin, language),
+	T(FILE_OPEN, msg_file_open, sha),     R(FILE_OPEN, msg_file_open_reply, sha),
+	T(VERDICT, msg_verdict, reason),      T(PUT, msg_put, if_sha),
 };
 
 const struct msg_spec *msg_spec_of(uint16_t type)
@@ -85,18 +82,19 @@ static size_t body_size(const struct msg_spec *spec, const struct wire_msg *m)
 	return msg_status_of(m) < 0 ? sizeof(struct msg_status) : spec->reply;
 }
 
-static int check_request(const struct msg_spec *spec, const struct wire_msg *m, enum msg_peer from, enum msg_peer to,
-			 struct err *err)
+static int check_request(const struct msg_spec *spec, const struct wire_msg *m, enum msg_peer from,
+			 enum msg_peer to, struct err *err)
 {
 	if (spec->from != from || spec->to != to)
 		return err_set(err, -EBADMSG, "message %s goes the wrong way", spec->name);
 	if (m->head.fds < spec->fds_min || m->head.fds > spec->fds_max)
-		return err_set(err, -EBADMSG, "message %s with %u descriptors", spec->name, m->head.fds);
+		return err_set(err, -EBADMSG, "message %s with %u descriptors", spec->name,
+			       m->head.fds);
 	return 0;
 }
 
-static int check_reply(const struct msg_spec *spec, const struct wire_msg *m, enum msg_peer from, enum msg_peer to,
-		       struct err *err)
+static int check_reply(const struct msg_spec *spec, const struct wire_msg *m, enum msg_peer from,
+		       enum msg_peer to, struct err *err)
 {
 	unsigned want;
 
@@ -106,7 +104,8 @@ static int check_reply(const struct msg_spec *spec, const struct wire_msg *m, en
 		return err_set(err, -EBADMSG, "answer to %s is too short", spec->name);
 	want = msg_status_of(m) < 0 ? 0 : spec->reply_fds;
 	if (m->head.fds != want)
-		return err_set(err, -EBADMSG, "answer to %s with %u descriptors", spec->name, m->head.fds);
+		return err_set(err, -EBADMSG, "answer to %s with %u descriptors", spec->name,
+			       m->head.fds);
 	return 0;
 }
 
@@ -118,7 +117,8 @@ int msg_check(const struct wire_msg *m, enum msg_peer from, enum msg_peer to, st
 
 	if (!spec)
 		return err_set(err, -EBADMSG, "unknown message %u", m->head.type & ~WIRE_REPLY);
-	r = is_reply(m) ? check_reply(spec, m, from, to, err) : check_request(spec, m, from, to, err);
+	r = is_reply(m) ? check_reply(spec, m, from, to, err)
+			: check_request(spec, m, from, to, err);
 	if (r < 0)
 		return r;
 	size = body_size(spec, m);
@@ -130,7 +130,8 @@ int msg_check(const struct wire_msg *m, enum msg_peer from, enum msg_peer to, st
 		if (f->type != m->head.type || f->off + f->size > size)
 			continue;
 		if (!msg_text_ok((const char *)m->body + f->off, f->size))
-			return err_set(err, -EBADMSG, "message %s with text that does not end", spec->name);
+			return err_set(err, -EBADMSG, "message %s with text that does not end",
+				       spec->name);
 	}
 	return 0;
 }
@@ -171,11 +172,13 @@ int msg_reply_status(int sock, const struct wire_msg *request, int status, const
 			 bytes_of(&body, sizeof body), tail, NULL, 0);
 }
 
-int msg_ask(int sock, uint16_t type, struct bytes body, struct bytes tail, const int *fds, unsigned nfds, enum msg_peer me,
-	    enum msg_peer peer, struct wire_msg *reply, int timeout_ms, struct err *err)
+int msg_ask(int sock, uint16_t type, struct bytes body, struct bytes tail, const int *fds,
+	    unsigned nfds, enum msg_peer me, enum msg_peer peer, struct wire_msg *reply,
+	    int timeout_ms, struct err *err)
 {
 	const struct msg_spec *spec = msg_spec_of(type);
-	uint64_t id = (uint64_t)clock_mono_ns() | 1; /* never 0; unlike that of a question given up before */
+	uint64_t id = (uint64_t)clock_mono_ns() |
+		      1; /* never 0; unlike that of a question given up before */
 	int r;
 
 	if (!spec || spec->reply == 0 || body.len != spec->body)

@@ -12,7 +12,7 @@
 
 #include "core/fd.h"
 
-#define OPEN_RETRIES 64      /* openat2 gives EAGAIN where somebody renames on the way */
+#define OPEN_RETRIES 64 /* openat2 gives EAGAIN where somebody renames on the way */
 #define MKDIRS_MODE 0755u
 
 int name_check_bytes(struct bytes name)
@@ -48,9 +48,11 @@ int path_check(struct bytes path, struct err *err)
 		struct bytes part = bytes_of(p, (size_t)((slash ? slash : end) - p));
 
 		if (part.len == 0)
-			return err_set(err, -EINVAL, slash ? "path has an empty part" : "path ends with a slash");
+			return err_set(err, -EINVAL,
+				       slash ? "path has an empty part" : "path ends with a slash");
 		if (part.len > NAME_LEN_MAX)
-			return err_set(err, -ENAMETOOLONG, "path has a part longer than %d bytes", NAME_LEN_MAX);
+			return err_set(err, -ENAMETOOLONG, "path has a part longer than %d bytes",
+				       NAME_LEN_MAX);
 		if (name_check_bytes(part) < 0)
 			return err_set(err, -EINVAL, "path has a '%.*s' part", (int)part.len, p);
 		if (!slash)
@@ -66,17 +68,21 @@ int ident_check(const char *name, const char *what, struct err *err)
 	if (len == 0)
 		return err_set(err, -EINVAL, "%s name is empty", what);
 	if (len > IDENT_LEN_MAX)
-		return err_set(err, -EINVAL, "%s name is longer than %d characters", what, IDENT_LEN_MAX);
+		return err_set(err, -EINVAL, "%s name is longer than %d characters", what,
+			       IDENT_LEN_MAX);
 	for (size_t i = 0; i < len; i++) {
-		bool plain = (name[i] >= 'a' && name[i] <= 'z') || (name[i] >= '0' && name[i] <= '9');
+		bool plain =
+			(name[i] >= 'a' && name[i] <= 'z') || (name[i] >= '0' && name[i] <= '9');
 
 		if (!plain && (i == 0 || (name[i] != '-' && name[i] != '_')))
-			return err_set(err, -EINVAL, "%s name must match [a-z0-9][a-z0-9_-]{0,62}", what);
+			return err_set(err, -EINVAL, "%s name must match [a-z0-9][a-z0-9_-]{0,62}",
+				       what);
 	}
 	return 0;
 }
 
-int path_open_beneath(int dir_fd, const char *path, uint64_t flags, unsigned mode, int *ret_fd, struct err *err)
+int path_open_beneath(int dir_fd, const char *path, uint64_t flags, unsigned mode, int *ret_fd,
+		      struct err *err)
 {
 	bool creates = (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
 	struct open_how how = {

@@ -32,8 +32,8 @@ struct header {
 	uint32_t version, slots, slot_size, zero;
 	_Alignas(64) _Atomic uint64_t head; /* the next slot to take */
 	_Alignas(64) _Atomic uint64_t tail; /* everything before it is stored for good */
-	_Atomic uint32_t room;		    /* futex: counts releases */
-	_Atomic uint32_t writers;	    /* that sleep for room */
+	_Atomic uint32_t room;              /* futex: counts releases */
+	_Atomic uint32_t writers;           /* that sleep for room */
 	_Alignas(64) _Atomic uint32_t news; /* futex: counts wake-ups of the reader */
 	_Atomic uint32_t reader_sleeps;
 	_Atomic uint32_t woken; /* ring_wake came; stays until ring_wait sees it */
@@ -41,14 +41,15 @@ struct header {
 
 struct slot {
 	_Atomic uint64_t seq; /* its absolute number + 1 when committed */
-	uint32_t len;	      /* bytes of the whole event */
-	uint32_t part;	      /* 0 the first slot of an event, 1, 2, ... */
+	uint32_t len;         /* bytes of the whole event */
+	uint32_t part;        /* 0 the first slot of an event, 1, 2, ... */
 	uint8_t data[RING_SLOT_DATA];
 };
 _Static_assert(sizeof(struct header) <= RING_HEADER_SIZE, "ring header");
 _Static_assert(sizeof(struct slot) == RING_SLOT_SIZE, "ring slot");
 _Static_assert((RING_SLOTS & (RING_SLOTS - 1)) == 0, "ring slots");
-_Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2, "atomics between processes");
+_Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2,
+	       "atomics between processes");
 
 struct ring {
 	struct header *h;
@@ -57,7 +58,8 @@ struct ring {
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t seen, int timeout_ms)
 {
-	struct timespec ts = { .tv_sec = timeout_ms / 1000, .tv_nsec = timeout_ms % 1000 * NS_PER_MS };
+	struct timespec ts = { .tv_sec = timeout_ms / 1000,
+			       .tv_nsec = timeout_ms % 1000 * NS_PER_MS };
 
 	/* every return is a reason to look again, so none is told apart */
 	(void)syscall(SYS_futex, word, FUTEX_WAIT, seen, timeout_ms < 0 ? NULL : &ts, NULL, 0);
@@ -95,8 +97,8 @@ static int format(struct header *h, struct err *err)
 		return 0;
 	}
 	/* magic 0 with the right shape: the process that formatted it died just before the last store */
-	if ((magic != RING_MAGIC && magic != 0) || h->version != RING_VERSION || h->slots != RING_SLOTS ||
-	    h->slot_size != RING_SLOT_SIZE)
+	if ((magic != RING_MAGIC && magic != 0) || h->version != RING_VERSION ||
+	    h->slots != RING_SLOTS || h->slot_size != RING_SLOT_SIZE)
 		return err_set(err, -EBADMSG, "event ring: the file has another format");
 	atomic_store(&h->magic, RING_MAGIC);
 	return 0;
@@ -161,8 +163,10 @@ static void wait_for_room(struct ring *r, uint64_t end)
 
 static void wake_reader(struct header *h)
 {
-	atomic_thread_fence(memory_order_seq_cst); /* the commit is seen before we look whether the reader sleeps */
-	if (atomic_load_explicit(&h->reader_sleeps, memory_order_relaxed) == 0 || atomic_exchange(&h->reader_sleeps, 0) == 0)
+	atomic_thread_fence(
+		memory_order_seq_cst); /* the commit is seen before we look whether the reader sleeps */
+	if (atomic_load_explicit(&h->reader_sleeps, memory_order_relaxed) == 0 ||
+	    atomic_exchange(&h->reader_sleeps, 0) == 0)
 		return;
 	(void)atomic_fetch_add(&h->news, 1);
 	futex_wake(&h->news);

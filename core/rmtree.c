@@ -43,7 +43,8 @@ static int top_fd(const struct walk *w)
 static int push(struct walk *w, int parent_fd, const char *name)
 {
 	struct level *l = &w->level[w->depth];
-	int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	int fd = openat(parent_fd, name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0)
 		return -errno;
@@ -86,7 +87,8 @@ static void entry(struct walk *w, int parent_fd, const char *name)
 		w->progress = true;
 		return;
 	}
-	if (errno != EISDIR && errno != EPERM) { /* EPERM: what POSIX says for a folder, also an immutable file */
+	if (errno != EISDIR &&
+	    errno != EPERM) { /* EPERM: what POSIX says for a folder, also an immutable file */
 		failed(w, -errno);
 		return;
 	}

@@ -66,14 +66,16 @@ int size_parse(const char *s, uint64_t *ret)
 	if (*s < '0' || *s > '9')
 		return -EINVAL;
 	for (; *s >= '0' && *s <= '9'; s++)
-		if (__builtin_mul_overflow(v, 10u, &v) || __builtin_add_overflow(v, (uint64_t)(*s - '0'), &v))
+		if (__builtin_mul_overflow(v, 10u, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(*s - '0'), &v))
 			return -ERANGE;
 	if (*s == '.' && fraction(&s, &frac, &scale) < 0)
 		return -EINVAL;
 	if (multiplier(s, &mult) < 0 || (scale > 1 && mult == 1)) /* no half bytes */
 		return -EINVAL;
 	/* the fraction is at most 10^6 * 2^40 before the division */
-	if (__builtin_mul_overflow(v, mult, &v) || __builtin_add_overflow(v, frac * mult / scale, &v))
+	if (__builtin_mul_overflow(v, mult, &v) ||
+	    __builtin_add_overflow(v, frac * mult / scale, &v))
 		return -ERANGE;
 	*ret = v;
 	return 0;
@@ -93,6 +95,8 @@ void size_text(uint64_t n, char out[SIZE_TEXT_SIZE])
 		(void)snprintf(out, SIZE_TEXT_SIZE, "%u B", (unsigned)n);
 		return;
 	}
-	tenths = n % unit / (unit / 1024) * 10 / 1024; /* cut, not rounded: never says more than there is */
-	(void)snprintf(out, SIZE_TEXT_SIZE, "%u.%u %s", (unsigned)(n / unit), (unsigned)tenths, names[i]);
+	tenths = n % unit / (unit / 1024) * 10 /
+		 1024; /* cut, not rounded: never says more than there is */
+	(void)snprintf(out, SIZE_TEXT_SIZE, "%u.%u %s", (unsigned)(n / unit), (unsigned)tenths,
+		       names[i]);
 }

@@ -46,9 +46,12 @@ int wire_take_fd(struct wire_msg *m, unsigned i)
 	return fd;
 }
 
-int wire_send(int sock, uint16_t type, uint64_t id, struct bytes body, struct bytes tail, const int *fds, unsigned nfds)
+int wire_send(int sock, uint16_t type, uint64_t id, struct bytes body, struct bytes tail,
+	      const int *fds, unsigned nfds)
 {
-	struct wire_head head = { .version = WIRE_VERSION, .fds = (uint8_t)nfds, .type = type, .id = id };
+	struct wire_head head = {
+		.version = WIRE_VERSION, .fds = (uint8_t)nfds, .type = type, .id = id
+	};
 	struct iovec iov[3] = { { &head, sizeof head } };
 	union control control = { 0 };
 	struct msghdr mh = { .msg_iov = iov, .msg_iovlen = 3 };
@@ -84,7 +87,8 @@ static int collect_fds(struct msghdr *mh, struct wire_msg *m)
 	int odd = 0;
 
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(mh); c; c = CMSG_NXTHDR(mh, c)) {
-		size_t n = c->cmsg_len < CMSG_LEN(0) ? 0 : (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		size_t n =
+			c->cmsg_len < CMSG_LEN(0) ? 0 : (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) {
 			odd = 1;
@@ -109,15 +113,17 @@ int wire_recv(int sock, struct wire_msg *m)
 {
 	struct iovec iov[2] = { { &m->head, sizeof m->head }, { m->body, sizeof m->body } };
 	union control control;
-	struct msghdr mh = { .msg_iov = iov, .msg_iovlen = 2, .msg_control = control.room,
+	struct msghdr mh = { .msg_iov = iov,
+			     .msg_iovlen = 2,
+			     .msg_control = control.room,
 			     .msg_controllen = sizeof control.room };
 	ssize_t n;
 	int fds;
 
 	wire_msg_init(m);
-	do
+	do /* ECONNRESET: the peer left without reading all; what it sent before comes next, then the end */
 		n = recvmsg(sock, &mh, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+	while (n < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (n < 0)
 		return -errno;
 	fds = collect_fds(&mh, m);
@@ -125,8 +131,9 @@ int wire_recv(int sock, struct wire_msg *m)
 		wire_msg_fini(m);
 		return 0;
 	}
-	if ((size_t)n < sizeof m->head || (mh.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || m->head.version != WIRE_VERSION ||
-	    m->head.len != (size_t)n - sizeof m->head || fds < 0 || m->head.fds != (unsigned)fds) {
+	if ((size_t)n < sizeof m->head || (mh.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) ||
+	    m->head.version != WIRE_VERSION || m->head.len != (size_t)n - sizeof m->head ||
+	    fds < 0 || m->head.fds != (unsigned)fds) {
 		wire_msg_fini(m);
 		return -EBADMSG;
 	}
