@@ -162,8 +162,9 @@ int glob_check(const char *pattern, struct err *err)
 bool glob_match(const char *pattern, struct bytes path)
 {
 	struct parts g;
+	uint64_t set = run(pattern, path, &g);
 
-	return (run(pattern, path, &g) >> g.count & 1) != 0;
+	return (set >> g.count & 1) != 0;
 }
 
 bool glob_reaches(const char *pattern, struct bytes dir)
@@ -179,5 +180,6 @@ bool glob_matches_child(const char *pattern, struct bytes dir)
 	struct parts g;
 	uint64_t set = run(pattern, dir, &g);
 
-	return (step(&g, set, NULL) >> g.count & 1) != 0;
+	set = step(&g, set, NULL);
+	return (set >> g.count & 1) != 0;
 }

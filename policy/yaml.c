@@ -22,6 +22,7 @@ struct builder {
 	struct yaml_node *root;
 	const char *key; /* read, its value not yet */
 	int key_line, key_column;
+	int line, column; /* of the last event that said where it is */
 };
 
 __attribute__((format(printf, 4, 0))) static int place_err(struct err *err, int line, int column,
@@ -68,17 +69,20 @@ __attribute__((format(printf, 4, 5))) static int at_err(struct err *err, int lin
 	return r;
 }
 
+#define here_err(b, ...) at_err((b)->err, (b)->line, (b)->column, __VA_ARGS__)
+
 const char *yaml_show(const char *text, char out[YAML_SHOW_SIZE])
 {
 	char esc[LOG_ESC_SIZE];
-	size_t len = strlen(text);
+	size_t len;
 
-	(void)log_esc(bytes_of(text, len), esc);
-	len = strlen(esc);
-	if (len < YAML_SHOW_SIZE)
-		(void)snprintf(out, YAML_SHOW_SIZE, "%s", esc);
-	else
-		(void)snprintf(out, YAML_SHOW_SIZE, "%.*s...", YAML_SHOW_SIZE - 4, esc);
+	len = strlen(log_esc(bytes_str(text), esc));
+	if (len < YAML_SHOW_SIZE) {
+		memcpy(out, esc, len + 1);
+		return out;
+	}
+	memcpy(out, esc, YAML_SHOW_SIZE - 4);
+	memcpy(out + YAML_SHOW_SIZE - 4, "...", 4);
 	return out;
 }
 
@@ -135,19 +139,30 @@ static int text_check(struct bytes text, struct err *err)
 	return 0;
 }
 
-static void mark_of(struct fy_event *e, int *line, int *column)
+/*
+ * Where an event begins, from 1. A value that is left out has no place of its own: then it is where the last one was. libfyaml counts a
+ * quoted text from behind its quote.
+ */
+static void mark_of(struct builder *b, struct fy_event *e)
 {
 	const struct fy_mark *m = fy_event_start_mark(e);
+	enum fy_scalar_style style = FYSS_PLAIN;
 
-	*line = m != NULL ? m->line + 1 : 1;
-	*column = m != NULL ? m->column + 1 : 1;
+	if (m == NULL)
+		return;
+	if (e->type == FYET_SCALAR && e->scalar.value != NULL)
+		style = fy_token_scalar_style(e->scalar.value);
+	b->line = m->line + 1;
+	b->column =
+		m->column + (style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED ? 0 : 1);
+	if (b->column < 1)
+		b->column = 1;
 }
 
 /* Anchors and tags of the three events that can carry them. */
-static int bare_check(struct fy_event *e, struct err *err)
+static int bare_check(const struct builder *b, const struct fy_event *e)
 {
 	const struct fy_token *anchor = NULL, *tag = NULL;
-	int line, column;
 
 	if (e->type == FYET_SCALAR) {
 		anchor = e->scalar.anchor;
@@ -161,11 +176,10 @@ static int bare_check(struct fy_event *e, struct err *err)
 	}
 	if (anchor == NULL && tag == NULL && e->type != FYET_ALIAS)
 		return 0;
-	mark_of(e, &line, &column);
 	if (tag != NULL)
-		return at_err(err, line, column, "tags (!...) are not permitted");
-	return at_err(
-		err, line, column,
+		return here_err(b, "tags (!...) are not permitted");
+	return here_err(
+		b,
 		"anchors and aliases (&..., *...) are not permitted; quote a text that starts so");
 }
 
@@ -205,21 +219,18 @@ static int node_hang(struct builder *b, struct yaml_node *n)
 	return 0;
 }
 
-static int node_new(struct builder *b, struct fy_event *e, enum yaml_kind kind,
-		    struct yaml_node **ret)
+static int node_new(struct builder *b, enum yaml_kind kind, struct yaml_node **ret)
 {
 	struct yaml_node *n;
-	int line, column;
 
-	mark_of(e, &line, &column);
 	if (++b->nodes > YAML_NODES_MAX)
-		return at_err(b->err, line, column, "more than %u values", YAML_NODES_MAX);
+		return here_err(b, "more than %u values", YAML_NODES_MAX);
 	n = pool_get(b->pool, sizeof(*n));
 	if (n == NULL)
 		return err_set(b->err, -ENOMEM, "no memory for the document");
 	n->kind = kind;
-	n->line = line;
-	n->column = column;
+	n->line = b->line;
+	n->column = b->column;
 	n->text = "";
 	*ret = n;
 	return 0;
@@ -230,22 +241,20 @@ static bool wants_key(const struct builder *b)
 	return b->depth > 0 && b->open[b->depth - 1]->kind == YAML_MAP && b->key == NULL;
 }
 
-static int on_key(struct builder *b, const char *text, int line, int column)
+static int on_key(struct builder *b, const char *text)
 {
 	const struct yaml_node *map = b->open[b->depth - 1];
 	char show[YAML_SHOW_SIZE];
 
 	if (map->count >= YAML_KEYS_MAX)
-		return at_err(b->err, line, column, "more than %u keys in one mapping",
-			      YAML_KEYS_MAX);
+		return here_err(b, "more than %u keys in one mapping", YAML_KEYS_MAX);
 	for (const struct yaml_node *n = map->first; n != NULL; n = n->next)
 		if (strcmp(n->key, text) == 0)
-			return at_err(b->err, line, column,
-				      "key '%s' stands twice, first on line %d",
-				      yaml_show(text, show), n->key_line);
+			return here_err(b, "key '%s' stands twice, first on line %d",
+					yaml_show(text, show), n->key_line);
 	b->key = text;
-	b->key_line = line;
-	b->key_column = column;
+	b->key_line = b->line;
+	b->key_column = b->column;
 	return 0;
 }
 
@@ -257,36 +266,34 @@ static int on_scalar(struct builder *b, struct fy_event *e)
 		e->scalar.value != NULL ? fy_token_scalar_style(e->scalar.value) : FYSS_PLAIN;
 	struct yaml_node *n;
 	char *text;
-	int line, column, r;
+	int r;
 
-	mark_of(e, &line, &column);
 	if (p == NULL)
 		return err_set(b->err, -ENOMEM, "no memory for the document");
 	if (memchr(p, 0, len) != NULL)
-		return at_err(b->err, line, column, "a NUL character is not permitted");
+		return here_err(b, "a NUL character is not permitted");
 	text = pool_text(b->pool, bytes_of(p, len));
 	if (text == NULL)
 		return err_set(b->err, -ENOMEM, "no memory for the document");
 	if (wants_key(b))
-		return on_key(b, text, line, column);
-	r = node_new(b, e, is_null(text, style) ? YAML_NULL : YAML_SCALAR, &n);
+		return on_key(b, text);
+	r = node_new(b, is_null(text, style) ? YAML_NULL : YAML_SCALAR, &n);
 	if (r < 0)
 		return r;
 	n->text = text;
 	return node_hang(b, n);
 }
 
-static int on_open(struct builder *b, struct fy_event *e, enum yaml_kind kind)
+static int on_open(struct builder *b, enum yaml_kind kind)
 {
 	struct yaml_node *n;
-	int line, column, r;
+	int r;
 
-	mark_of(e, &line, &column);
 	if (wants_key(b))
-		return at_err(b->err, line, column, "a key must be a single word");
+		return here_err(b, "a key must be a single word");
 	if (b->depth == YAML_DEPTH_MAX)
-		return at_err(b->err, line, column, "nested deeper than %d", YAML_DEPTH_MAX);
-	r = node_new(b, e, kind, &n);
+		return here_err(b, "nested deeper than %d", YAML_DEPTH_MAX);
+	r = node_new(b, kind, &n);
 	if (r == 0)
 		r = node_hang(b, n);
 	if (r == 0)
@@ -296,19 +303,18 @@ static int on_open(struct builder *b, struct fy_event *e, enum yaml_kind kind)
 
 static int on_event(struct builder *b, struct fy_event *e)
 {
-	int line, column, r = bare_check(e, b->err);
+	int r;
 
+	mark_of(b, e);
+	r = bare_check(b, e);
 	if (r < 0)
 		return r;
 	switch (e->type) {
 	case FYET_DOCUMENT_START:
-		mark_of(e, &line, &column);
-		return b->docs++ == 0
-			       ? 0
-			       : at_err(b->err, line, column, "a second document is not permitted");
+		return b->docs++ == 0 ? 0 : here_err(b, "a second document is not permitted");
 	case FYET_SCALAR: return on_scalar(b, e);
-	case FYET_SEQUENCE_START: return on_open(b, e, YAML_LIST);
-	case FYET_MAPPING_START: return on_open(b, e, YAML_MAP);
+	case FYET_SEQUENCE_START: return on_open(b, YAML_LIST);
+	case FYET_MAPPING_START: return on_open(b, YAML_MAP);
 	case FYET_SEQUENCE_END:
 	case FYET_MAPPING_END:
 		if (b->depth > 0)
@@ -321,6 +327,15 @@ static int on_event(struct builder *b, struct fy_event *e)
 	case FYET_ALIAS: /* bare_check has refused it */ return 0;
 	}
 	return 0;
+}
+
+/* libfyaml writes some errors to stderr even where they are collected; a library does not. */
+static void say_nothing(struct fy_diag *diag, void *user, const char *text, size_t len)
+{
+	(void)diag;
+	(void)user;
+	(void)text;
+	(void)len;
 }
 
 /* What libfyaml found wrong, in its words and at its place. */
@@ -367,36 +382,42 @@ static int empty_node(struct builder *b)
 	return 0;
 }
 
+static int text_read(struct bytes text, struct builder *b)
+{
+	struct fy_parse_cfg cfg = { .flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG |
+					     FYPCF_DEFAULT_VERSION_1_2 | FYPCF_JSON_NONE };
+	struct fy_parser *fyp = NULL;
+	struct fy_diag_cfg quiet;
+	int r;
+
+	fy_diag_cfg_default(&quiet);
+	quiet.fp = NULL;
+	quiet.output_fn = say_nothing;
+	cfg.diag = fy_diag_create(&quiet);
+	if (cfg.diag != NULL) {
+		fy_diag_set_collect_errors(cfg.diag, true);
+		fyp = fy_parser_create(&cfg);
+	}
+	if (fyp == NULL || fy_parser_set_string(fyp, text.p, text.len) != 0)
+		r = err_set(b->err, -ENOMEM, "no memory for the document");
+	else
+		r = events_read(fyp, cfg.diag, b);
+	fy_parser_destroy(fyp);
+	fy_diag_destroy(cfg.diag);
+	return r;
+}
+
 int yaml_read(struct bytes text, struct pool *pool, struct yaml_node **ret, struct err *err)
 {
-	struct builder b = { .pool = pool, .err = err };
-	struct fy_diag *diag = NULL;
-	struct fy_parser *fyp = NULL;
+	struct builder b = { .pool = pool, .err = err, .line = 1, .column = 1 };
 	int r = text_check(text, err);
 
-	if (r < 0)
-		return r;
-	if (text.len > 0) {
-		struct fy_parse_cfg cfg = { .flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG |
-						     FYPCF_DEFAULT_VERSION_1_2 | FYPCF_JSON_NONE };
-
-		diag = fy_diag_create(NULL);
-		cfg.diag = diag;
-		if (diag != NULL) {
-			fy_diag_set_collect_errors(diag, true);
-			fyp = fy_parser_create(&cfg);
-		}
-		if (fyp == NULL || fy_parser_set_string(fyp, text.p, text.len) != 0)
-			r = err_set(err, -ENOMEM, "no memory for the document");
-		else
-			r = events_read(fyp, diag, &b);
-	}
+	if (r == 0 && text.len > 0)
+		r = text_read(text, &b);
 	if (r == 0 && b.root == NULL)
 		r = empty_node(&b);
 	if (r == 0)
 		*ret = b.root;
-	fy_parser_destroy(fyp);
-	fy_diag_destroy(diag);
 	return r;
 }
 
