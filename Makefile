@@ -51,13 +51,15 @@ HARDEN_LD := -fsanitize=$(SAN)
 endif
 
 pkg = $(shell pkg-config $(1) 2>/dev/null)
-LIBS_CFLAGS := $(subst -I,-isystem ,$(call pkg,--cflags libfyaml libmicrohttpd jansson sqlite3 libseccomp libcrypto))
+LIBS_CFLAGS := $(subst -I,-isystem ,$(call pkg,--cflags libfyaml libmicrohttpd jansson sqlite3 libseccomp libcrypto \
+	libcurl))
 FYAML := $(call pkg,--libs libfyaml)
 MHD := $(call pkg,--libs libmicrohttpd)
 JSON := $(call pkg,--libs jansson)
 SQLITE := $(call pkg,--libs sqlite3)
 SECCOMP := $(call pkg,--libs libseccomp)
 CRYPTO := $(call pkg,--libs libcrypto)
+CURL := $(call pkg,--libs libcurl)
 CMOCKA := $(call pkg,--libs cmocka)
 ifneq ($(shell pkg-config --atleast-version=3.17 fuse3 2>/dev/null && echo yes),)
 FUSE_CFLAGS := $(subst -I,-isystem ,$(call pkg,--cflags fuse3))
@@ -191,7 +193,7 @@ $(B)/bin/garth-keeper: $(call obj,exec/keeper_main.c) $(call libs,exec policy co
 $(B)/bin/garth-api: $(call obj,api/main.c) $(call libs,api index policy core)
 	@$(call link,-pie,$(MHD) $(JSON) $(SQLITE) $(FYAML) $(CRYPTO))
 $(B)/bin/garth: $(call obj,cli/main.c) $(call libs,cli index policy core)
-	@$(call link,-pie,$(JSON) $(SQLITE) $(FYAML) $(CRYPTO))
+	@$(call link,-pie,$(CURL) $(JSON) $(SQLITE) $(FYAML) $(CRYPTO))
 # Static: inside the sandbox there is no library that it could trust.
 ifeq ($(SAN),)
 $(B)/bin/garth-init: $(call obj,guest/init_main.c) $(call libs,guest core)
@@ -208,7 +210,7 @@ endif
 # A test may ask for linker options in a comment line of its own:  /* link: -Wl,--wrap=malloc */
 TEST_LD = $(shell sed -n 's|^/\* link: \(.*\) \*/$$|\1|p' $(patsubst $(B)/%,%,$@).c)
 $(B)/tests/%: $(B)/obj/tests/%.o $(if $(TEST_LIB_SRC),$(B)/lib/libtests.a) $(LIBS)
-	@$(call link,-pie $(TEST_LD),$(CMOCKA) $(FUSE) $(MHD) $(JSON) $(SQLITE) $(SECCOMP) $(FYAML) $(CRYPTO))
+	@$(call link,-pie $(TEST_LD),$(CMOCKA) $(FUSE) $(MHD) $(CURL) $(JSON) $(SQLITE) $(SECCOMP) $(FYAML) $(CRYPTO))
 
 .SECONDARY:
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)

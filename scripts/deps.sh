@@ -26,10 +26,11 @@ libmicrohttpd 0.9.75
 jansson 2.14
 sqlite3 3.40.1
 libseccomp 2.5.4
-libcrypto 3.0.0"
+libcrypto 3.0.0
+libcurl 7.88.1"
 
 BUILD_PKGS="make gcc libc6-dev pkg-config libfyaml-dev libmicrohttpd-dev libjansson-dev libsqlite3-dev
-	libseccomp-dev libssl-dev"
+	libseccomp-dev libssl-dev libcurl4-openssl-dev"
 FUSE_BUILD_PKGS="dpkg-dev meson ninja-build python3 debian-archive-keyring ca-certificates"
 TEST_PKGS="libcmocka-dev python3 sqlite3 inotify-tools pmccabe attr procps"
 DEMO_PKGS="python3 python3-pandas python3-matplotlib"
