@@ -54,6 +54,40 @@ static const char whole[] =
 	"host_paths: [/opt/venv, /srv/models]\n"
 	"retention: { versions: 5, logs: 7d, trash: 10m }\n";
 
+#define TEXT_SIZE 512
+
+/* All numbers as one line, so that a test compares lines and a failure shows which differs. */
+static const char *step_text(const struct policy_step_limits *s, char out[TEXT_SIZE])
+{
+	(void)snprintf(out, TEXT_SIZE,
+		       "%llds of %llds, %lluM of %lluM, %u pids, %um cpus, %u files, log %lluM, "
+		       "tmp %lluM, file %lluM, code %lluM",
+		       (long long)(s->timeout_ns / S), (long long)(s->timeout_max_ns / S),
+		       (unsigned long long)(s->memory / MIB),
+		       (unsigned long long)(s->memory_max / MIB), s->pids, s->cpus_milli,
+		       s->open_files, (unsigned long long)(s->log / MIB),
+		       (unsigned long long)(s->tmp / MIB), (unsigned long long)(s->file / MIB),
+		       (unsigned long long)(s->code / MIB));
+	return out;
+}
+
+static const char *space_text(const struct policy *p, const char *agent, char out[TEXT_SIZE])
+{
+	uint64_t bytes = 0, files = 0;
+
+	policy_agent_quota(p, agent, &bytes, &files);
+	(void)snprintf(out, TEXT_SIZE,
+		       "ws %lluM %llu, %u sandboxes, %u queued, agent %lluM %llu, upload %lluM, %u "
+		       "versions, logs %llds, trash %llds",
+		       (unsigned long long)(p->limits.ws_bytes / MIB),
+		       (unsigned long long)p->limits.ws_files, p->limits.ws_sandboxes,
+		       p->limits.ws_steps_queued, (unsigned long long)(bytes / MIB),
+		       (unsigned long long)files, (unsigned long long)(p->limits.upload / MIB),
+		       p->retain_versions, (long long)(p->retain_logs_ns / S),
+		       (long long)(p->retain_trash_ns / S));
+	return out;
+}
+
 static void test_policy_parse_empty_gives_the_defaults(void **state)
 {
 	static const char *const texts[] = { "",
@@ -63,52 +97,56 @@ static void test_policy_parse_empty_gives_the_defaults(void **state)
 					     "{}",
 					     "version: 1\n",
 					     "limits:\nagents:\nrules:\nhooks:\n" };
+	char text[TEXT_SIZE];
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(texts); i++) {
 		struct policy *p = parse(texts[i]);
-		const struct policy_step_limits *s = policy_step_limits_of(p, "anyone");
-		uint64_t bytes = 0, files = 0;
 		struct sha256 sha;
 
-		policy_agent_quota(p, "anyone", &bytes, &files);
 		sha256_of(bytes_str(texts[i]), &sha);
 		assert_memory_equal(&sha, &p->sha, sizeof(sha));
 		assert_false(p->root_shared || p->network || p->pre_step.set || p->post_step.set ||
 			     p->on_output.set);
-		assert_true(s->timeout_ns == 30 * S && s->timeout_max_ns == 180 * S &&
-			    s->memory == GIB && s->memory_max == 4 * GIB);
-		assert_true(s->pids == 256 && s->cpus_milli == 2000 && s->open_files == 1024 &&
-			    s->log == 8 * MIB);
-		assert_true(s->tmp == 256 * MIB && s->file == 2 * GIB && s->code == 16 * MIB);
-		assert_true(p->limits.ws_bytes == 10 * GIB && p->limits.ws_files == 1000000 &&
-			    p->limits.ws_sandboxes == 16);
-		assert_true(p->limits.ws_steps_queued == 256 && bytes == 10 * GIB &&
-			    files == 1000000 && p->limits.upload == 5 * GIB);
-		assert_true(p->agent_count == 0 && p->rule_count == 0 && p->host_path_count == 0);
-		assert_true(p->retain_versions == 20 && p->retain_logs_ns == 30 * 86400 * S &&
-			    p->retain_trash_ns == 3600 * S);
+		assert_string_equal(step_text(policy_step_limits_of(p, "anyone"), text),
+				    "30s of 180s, 1024M of 4096M, 256 pids, 2000m cpus, 1024 "
+				    "files, log 8M, tmp 256M, file 2048M, code 16M");
+		assert_string_equal(space_text(p, "anyone", text),
+				    "ws 10240M 1000000, 16 sandboxes, 256 queued, agent 10240M "
+				    "1000000, upload 5120M, "
+				    "20 versions, logs 2592000s, trash 3600s");
+		assert_int_equal(p->agent_count + p->rule_count + p->host_path_count, 0);
 		policy_unref(p);
 	}
 }
 
-static void test_policy_parse_whole_shape_is_read(void **state)
+static void test_policy_parse_all_limits_are_read(void **state)
 {
 	struct policy *p = parse(whole);
-	const struct policy_step_limits *s = policy_step_limits_of(p, "planner");
-	uint64_t bytes = 0, files = 0;
+	char text[TEXT_SIZE];
 
 	(void)state;
 	assert_true(p->root_shared);
-	assert_true(s->timeout_ns == 60 * S && s->timeout_max_ns == 300 * S &&
-		    s->memory == 2 * GIB && s->memory_max == 8 * GIB);
-	assert_true(s->pids == 64 && s->cpus_milli == 1500 && s->open_files == 512 &&
-		    s->log == MIB && s->tmp == 64 * MIB);
-	assert_true(s->file == 6 * GIB && s->code == MIB);
-	s = policy_step_limits_of(p, "reviewer");
-	assert_true(s->memory == 512 * MIB && s->memory_max == 8 * GIB && s->pids == 64);
-	policy_agent_quota(p, "reviewer", &bytes, &files);
-	assert_true(bytes == GIB && files == 1000);
+	assert_string_equal(step_text(policy_step_limits_of(p, "planner"), text),
+			    "60s of 300s, 2048M of 8192M, 64 pids, 1500m cpus, 512 files, log 1M, "
+			    "tmp 64M, file 6144M, code 1M");
+	assert_string_equal(step_text(policy_step_limits_of(p, "reviewer"), text),
+			    "60s of 300s, 512M of 8192M, 64 pids, 1500m cpus, 512 files, log 1M, "
+			    "tmp 64M, file 6144M, code 1M");
+	assert_string_equal(space_text(p, "planner", text),
+			    "ws 20480M 5000, 4 sandboxes, 8 queued, agent 3072M 1000, upload "
+			    "1024M, 5 versions, logs 604800s, trash 600s");
+	assert_string_equal(space_text(p, "reviewer", text),
+			    "ws 20480M 5000, 4 sandboxes, 8 queued, agent 1024M 1000, upload "
+			    "1024M, 5 versions, logs 604800s, trash 600s");
+	policy_unref(p);
+}
+
+static void test_policy_parse_rules_hooks_and_paths_are_read(void **state)
+{
+	struct policy *p = parse(whole);
+
+	(void)state;
 	assert_int_equal(p->agent_count, 3);
 	assert_string_equal(p->agents[2].name, "writer");
 	assert_int_equal(p->rule_count, 2);
@@ -119,8 +157,9 @@ static void test_policy_parse_whole_shape_is_read(void **state)
 	assert_true(p->rules[1].allow);
 	assert_int_equal(p->rules[1].access, POL_READ | POL_WRITE);
 	assert_string_equal(p->rules[1].path, "agents/planner/private/**");
-	assert_true(p->pre_step.set && p->pre_step.timeout_ns == 5 * S && p->pre_step.path == NULL);
-	assert_true(p->post_step.set && p->post_step.timeout_ns == 60 * S);
+	assert_int_equal(p->pre_step.timeout_ns, 5 * S);
+	assert_null(p->pre_step.path);
+	assert_int_equal(p->post_step.timeout_ns, 60 * S);
 	assert_string_equal(p->on_output.path, "output/**/*.csv");
 	assert_string_equal(p->on_output.argv[0], "python3");
 	assert_string_equal(p->on_output.argv[1], "");
@@ -129,8 +168,6 @@ static void test_policy_parse_whole_shape_is_read(void **state)
 	assert_int_equal(p->on_output.line, 19);
 	assert_int_equal(p->host_path_count, 2);
 	assert_string_equal(p->host_paths[1], "/srv/models");
-	assert_true(p->retain_versions == 5 && p->retain_logs_ns == 7 * 86400 * S &&
-		    p->retain_trash_ns == 600 * S);
 	policy_unref(p);
 }
 
@@ -191,185 +228,166 @@ static void refuse(const struct bad *rows, size_t count)
 	}
 }
 
+static const struct bad strict_rows[] = {
+	{ "limts: {}", "line 1, column 1",
+	  "unknown key 'limts' in the policy; permitted: version, root, limits" },
+	{ "version: 1\nLimits: {}", "line 2, column 1", "unknown key 'Limits'" },
+	{ "version: 2", "line 1, column 10", "version is '2', permitted: 1" },
+	{ "root: closed\nversion:", "line 2, column 1", "version is '', permitted: 1" },
+	{ "version: [1]", "line 1, column 10", "version" },
+	{ "root: open", "line 1, column 7", "permitted: closed, shared" },
+	{ "network: all", "line 1, column 10", "permitted: none" },
+	{ "- a", "line 1, column 1", "the policy must be a mapping, not a list" },
+	{ "hello", "line 1, column 1", "the policy must be a mapping, not a single value" },
+	{ "limits: 5", "line 1, column 9", "limits must be a mapping" },
+	{ "limits: { step: [] }", "line 1, column 17", "limits.step must be a mapping" },
+	{ "limits:\n  steps: {}", "line 2, column 3", "permitted: step, workspace, agent, upload" },
+	{ "limits: { step: { ram: 1 } }", "line 1, column 19", "unknown key 'ram'" },
+	{ "limits: { workspace: { bytes: 1, dirs: 1 } }", "line 1, column 34",
+	  "permitted: bytes, files, sandboxes, steps_queued" },
+	{ "agents: [a, b]", "line 1, column 9", "agents must be a mapping, not a list" },
+	{ "agents: { a: 5 }", "line 1, column 14", "an agent must be a mapping" },
+	{ "agents: { a: { limit: {} } }", "line 1, column 16", "permitted: limits" },
+	{ "agents: { a: { limits: { ram: 1 } } }", "line 1, column 26", "unknown key 'ram'" },
+	{ "agents: { A: {} }", "line 1, column 11", "no agent's name" },
+	{ "agents: { ../x: {} }", "line 1, column 11", "no agent's name" },
+	{ "agents: { operator: {} }", "line 1, column 11", "reserved" },
+	{ "agents:\n  a: {}\n  a: {}", "line 3, column 3",
+	  "key 'a' stands twice, first on line 2" },
+	{ "version: 1\nversion: 1", "line 2, column 1", "stands twice" },
+	{ "rules: {}", "line 1, column 8", "rules must be a list" },
+	{ "rules:\n  - deny", "line 2, column 5", "a rule must be a mapping" },
+	{ "rules:\n  - { deny: [read], allow: [read], path: output }", "line 2, column 5",
+	  "either 'deny' or 'allow'" },
+	{ "rules:\n  - { path: output }", "line 2, column 5", "either 'deny' or 'allow'" },
+	{ "rules:\n  - {}\n  -", "line 2, column 5", "either 'deny' or 'allow'" },
+	{ "rules: [ { deny: read, path: output } ]", "line 1, column 18",
+	  "deny must be a list of read, write" },
+	{ "rules: [ { deny: [], path: output } ]", "line 1, column 18", "deny must be a list" },
+	{ "rules: [ { deny: [read, exec], path: output } ]", "line 1, column 25",
+	  "'exec', permitted are read, write" },
+	{ "rules: [ { deny: [read, read], path: output } ]", "line 1, column 25", "twice" },
+	{ "rules: [ { deny: [[read]], path: output } ]", "line 1, column 19",
+	  "permitted are read, write" },
+	{ "rules: [ { deny: [read] } ]", "line 1, column 10", "needs the key 'path'" },
+	{ "rules: [ { deny: [read], path: [output] } ]", "line 1, column 32",
+	  "path must be a single value" },
+	{ "rules: [ { deny: [read], path: } ]", "line 1, column 26",
+	  "path must be a single value, not nothing" },
+	{ "rules: [ { deny: [read], path: \"\" } ]", "line 1, column 32", "empty path pattern" },
+	{ "rules: [ { deny: [read], path: /output } ]", "line 1, column 32", "not with a slash" },
+	{ "rules: [ { deny: [read], path: output/../input } ]", "line 1, column 32", "'..'" },
+	{ "rules: [ { deny: [read], path: \"output/**.csv\" } ]", "line 1, column 32",
+	  "whole part" },
+	{ "rules: [ { deny: [read], path: \"ouptut/**\" } ]", "line 1, column 32", "in no zone" },
+	{ "rules: [ { deny: [read], agent: [a], path: output } ]", "line 1, column 33",
+	  "agent must be a single value" },
+	{ "rules: [ { deny: [read], agent: A, path: output } ]", "line 1, column 33",
+	  "no agent's name" },
+	{ "rules: [ { deny: [read], agent: operator, path: output } ]", "line 1, column 33",
+	  "reserved" },
+	{ "rules: [ { deny: [read], agents: a, path: output } ]", "line 1, column 26",
+	  "permitted: deny, allow, agent, path" },
+	{ "hooks: { pre: {} }", "line 1, column 10", "permitted: pre_step, post_step, on_output" },
+	{ "hooks: { pre_step: {} }", "line 1, column 20", "needs the key 'agent'" },
+	{ "hooks: { pre_step: }", "line 1, column 10",
+	  "pre_step must be a mapping with agent, run" },
+	{ "hooks: { pre_step: { agent: g } }", "line 1, column 20", "needs the key 'run'" },
+	{ "hooks: { pre_step: { agent: g, run: python3 } }", "line 1, column 37",
+	  "run must be a list" },
+	{ "hooks: { pre_step: { agent: g, run: [] } }", "line 1, column 37", "run must be a list" },
+	{ "hooks: { pre_step: { agent: g, run: [\"\"] } }", "line 1, column 38",
+	  "begins with a program" },
+	{ "hooks: { pre_step: { agent: g, run: [a, [b]] } }", "line 1, column 41",
+	  "run holds words" },
+	{ "hooks: { pre_step: { agent: g, run: [a], path: output } }", "line 1, column 42",
+	  "unknown key 'path'" },
+	{ "hooks: { pre_step: { agent: operator, run: [a] } }", "line 1, column 29", "reserved" },
+	{ "hooks: { pre_step: { agent: g, run: [a], timeout: soon } }", "line 1, column 51",
+	  "a duration" },
+	{ "hooks: { on_output: { agent: g, run: [a] } }", "line 1, column 21",
+	  "needs the key 'path'" },
+	{ "hooks: { on_output: { agent: g, run: [a], path: \"agents/**\" } }", "line 1, column 49",
+	  "output/ alone" },
+	{ "host_paths: /opt", "line 1, column 13", "host_paths must be a list" },
+	{ "host_paths: [opt]", "line 1, column 14", "absolute path" },
+	{ "host_paths: [/]", "line 1, column 14", "absolute path" },
+	{ "host_paths: [/opt/]", "line 1, column 14", "absolute path" },
+	{ "host_paths: [/opt/../etc]", "line 1, column 14", "absolute path" },
+	{ "host_paths: [/proc/1]", "line 1, column 14", "meets /proc" },
+	{ "host_paths: [/home]", "line 1, column 14", "meets /home/user" },
+	{ "host_paths: [/workspace]", "line 1, column 14", "meets /workspace" },
+	{ "host_paths: [/opt, /opt/x]", "line 1, column 20", "another of host_paths" },
+	{ "retention: { version: 1 }", "line 1, column 14", "permitted: versions, logs, trash" },
+};
+
 static void test_policy_parse_keys_and_kinds_are_strict(void **state)
 {
-	static const struct bad rows[] = {
-		{ "limts: {}", "line 1, column 1",
-		  "unknown key 'limts' in the policy; permitted: version, root, limits" },
-		{ "version: 1\nLimits: {}", "line 2, column 1", "unknown key 'Limits'" },
-		{ "version: 2", "line 1, column 10", "version is '2', permitted: 1" },
-		{ "root: closed\nversion:", "line 2, column 1", "version is '', permitted: 1" },
-		{ "version: [1]", "line 1, column 10", "version" },
-		{ "root: open", "line 1, column 7", "permitted: closed, shared" },
-		{ "network: all", "line 1, column 10", "permitted: none" },
-		{ "- a", "line 1, column 1", "the policy must be a mapping, not a list" },
-		{ "hello", "line 1, column 1", "the policy must be a mapping, not a single value" },
-		{ "limits: 5", "line 1, column 9", "limits must be a mapping" },
-		{ "limits: { step: [] }", "line 1, column 17", "limits.step must be a mapping" },
-		{ "limits:\n  steps: {}", "line 2, column 3",
-		  "permitted: step, workspace, agent, upload" },
-		{ "limits: { step: { ram: 1 } }", "line 1, column 19", "unknown key 'ram'" },
-		{ "limits: { workspace: { bytes: 1, dirs: 1 } }", "line 1, column 34",
-		  "permitted: bytes, files, sandboxes, steps_queued" },
-		{ "agents: [a, b]", "line 1, column 9", "agents must be a mapping, not a list" },
-		{ "agents: { a: 5 }", "line 1, column 14", "an agent must be a mapping" },
-		{ "agents: { a: { limit: {} } }", "line 1, column 16", "permitted: limits" },
-		{ "agents: { a: { limits: { ram: 1 } } }", "line 1, column 26",
-		  "unknown key 'ram'" },
-		{ "agents: { A: {} }", "line 1, column 11", "no agent's name" },
-		{ "agents: { ../x: {} }", "line 1, column 11", "no agent's name" },
-		{ "agents: { operator: {} }", "line 1, column 11", "reserved" },
-		{ "agents:\n  a: {}\n  a: {}", "line 3, column 3",
-		  "key 'a' stands twice, first on line 2" },
-		{ "version: 1\nversion: 1", "line 2, column 1", "stands twice" },
-		{ "rules: {}", "line 1, column 8", "rules must be a list" },
-		{ "rules:\n  - deny", "line 2, column 5", "a rule must be a mapping" },
-		{ "rules:\n  - { deny: [read], allow: [read], path: output }", "line 2, column 5",
-		  "either 'deny' or 'allow'" },
-		{ "rules:\n  - { path: output }", "line 2, column 5", "either 'deny' or 'allow'" },
-		{ "rules:\n  - {}\n  -", "line 2, column 5", "either 'deny' or 'allow'" },
-		{ "rules: [ { deny: read, path: output } ]", "line 1, column 18",
-		  "deny must be a list of read, write" },
-		{ "rules: [ { deny: [], path: output } ]", "line 1, column 18",
-		  "deny must be a list" },
-		{ "rules: [ { deny: [read, exec], path: output } ]", "line 1, column 25",
-		  "'exec', permitted are read, write" },
-		{ "rules: [ { deny: [read, read], path: output } ]", "line 1, column 25", "twice" },
-		{ "rules: [ { deny: [[read]], path: output } ]", "line 1, column 19",
-		  "permitted are read, write" },
-		{ "rules: [ { deny: [read] } ]", "line 1, column 10", "needs the key 'path'" },
-		{ "rules: [ { deny: [read], path: [output] } ]", "line 1, column 32",
-		  "path must be a single value" },
-		{ "rules: [ { deny: [read], path: } ]", "line 1, column 26",
-		  "path must be a single value, not nothing" },
-		{ "rules: [ { deny: [read], path: \"\" } ]", "line 1, column 32",
-		  "empty path pattern" },
-		{ "rules: [ { deny: [read], path: /output } ]", "line 1, column 32",
-		  "not with a slash" },
-		{ "rules: [ { deny: [read], path: output/../input } ]", "line 1, column 32",
-		  "'..'" },
-		{ "rules: [ { deny: [read], path: \"output/**.csv\" } ]", "line 1, column 32",
-		  "whole part" },
-		{ "rules: [ { deny: [read], path: \"ouptut/**\" } ]", "line 1, column 32",
-		  "in no zone" },
-		{ "rules: [ { deny: [read], agent: [a], path: output } ]", "line 1, column 33",
-		  "agent must be a single value" },
-		{ "rules: [ { deny: [read], agent: A, path: output } ]", "line 1, column 33",
-		  "no agent's name" },
-		{ "rules: [ { deny: [read], agent: operator, path: output } ]", "line 1, column 33",
-		  "reserved" },
-		{ "rules: [ { deny: [read], agents: a, path: output } ]", "line 1, column 26",
-		  "permitted: deny, allow, agent, path" },
-		{ "hooks: { pre: {} }", "line 1, column 10",
-		  "permitted: pre_step, post_step, on_output" },
-		{ "hooks: { pre_step: {} }", "line 1, column 20", "needs the key 'agent'" },
-		{ "hooks: { pre_step: }", "line 1, column 10",
-		  "pre_step must be a mapping with agent, run" },
-		{ "hooks: { pre_step: { agent: g } }", "line 1, column 20", "needs the key 'run'" },
-		{ "hooks: { pre_step: { agent: g, run: python3 } }", "line 1, column 37",
-		  "run must be a list" },
-		{ "hooks: { pre_step: { agent: g, run: [] } }", "line 1, column 37",
-		  "run must be a list" },
-		{ "hooks: { pre_step: { agent: g, run: [\"\"] } }", "line 1, column 38",
-		  "begins with a program" },
-		{ "hooks: { pre_step: { agent: g, run: [a, [b]] } }", "line 1, column 41",
-		  "run holds words" },
-		{ "hooks: { pre_step: { agent: g, run: [a], path: output } }", "line 1, column 42",
-		  "unknown key 'path'" },
-		{ "hooks: { pre_step: { agent: operator, run: [a] } }", "line 1, column 29",
-		  "reserved" },
-		{ "hooks: { pre_step: { agent: g, run: [a], timeout: soon } }", "line 1, column 51",
-		  "a duration" },
-		{ "hooks: { on_output: { agent: g, run: [a] } }", "line 1, column 21",
-		  "needs the key 'path'" },
-		{ "hooks: { on_output: { agent: g, run: [a], path: \"agents/**\" } }",
-		  "line 1, column 49", "output/ alone" },
-		{ "host_paths: /opt", "line 1, column 13", "host_paths must be a list" },
-		{ "host_paths: [opt]", "line 1, column 14", "absolute path" },
-		{ "host_paths: [/]", "line 1, column 14", "absolute path" },
-		{ "host_paths: [/opt/]", "line 1, column 14", "absolute path" },
-		{ "host_paths: [/opt/../etc]", "line 1, column 14", "absolute path" },
-		{ "host_paths: [/proc/1]", "line 1, column 14", "meets /proc" },
-		{ "host_paths: [/home]", "line 1, column 14", "meets /home/user" },
-		{ "host_paths: [/workspace]", "line 1, column 14", "meets /workspace" },
-		{ "host_paths: [/opt, /opt/x]", "line 1, column 20", "another of host_paths" },
-		{ "retention: { version: 1 }", "line 1, column 14",
-		  "permitted: versions, logs, trash" },
-	};
-
 	(void)state;
-	refuse(rows, COUNT(rows));
+	refuse(strict_rows, COUNT(strict_rows));
 }
+
+static const struct bad range_rows[] = {
+	{ "limits: { step: { timeout: 0 } }", "line 1, column 28", "permitted are 10ms to 7d" },
+	{ "limits: { step: { timeout: 8d } }", "line 1, column 28", "permitted are 10ms to 7d" },
+	{ "limits: { step: { timeout: -1s } }", "line 1, column 28", "a duration such as" },
+	{ "limits: { step: { timeout: abc } }", "line 1, column 28", "a duration such as" },
+	{ "limits: { step: { timeout: } }", "line 1, column 19", "timeout must be a duration" },
+	{ "limits: { step: { timeout: [30s] } }", "line 1, column 28",
+	  "timeout must be a duration" },
+	{ "limits: { step: { timeout: 10m, timeout_max: 5m } }", "line 1, column 28",
+	  "more than timeout_max 5m" },
+	{ "limits: { step: { memory: 8GiB, memory_max: 1GiB } }", "line 1, column 27",
+	  "more than memory_max 1GiB" },
+	{ "limits: { step: { memory: 1KiB } }", "line 1, column 27", "permitted are 4.0 MiB to" },
+	{ "limits: { step: { memory: lots } }", "line 1, column 27", "a size such as" },
+	{ "limits: { step: { memory: 1XiB } }", "line 1, column 27", "a size such as" },
+	{ "limits: { step: { memory: -1 } }", "line 1, column 27", "memory is '-1'" },
+	{ "limits: { step: { memory: 99999999999999999999GiB } }", "line 1, column 27",
+	  "permitted are" },
+	{ "limits: { step: { pids: 0 } }", "line 1, column 25", "permitted are 1 to 4096" },
+	{ "limits: { step: { pids: 4097 } }", "line 1, column 25", "permitted are 1 to 4096" },
+	{ "limits: { step: { pids: 4294967297 } }", "line 1, column 25",
+	  "permitted are 1 to 4096" },
+	{ "limits: { step: { pids: 99999999999999999999 } }", "line 1, column 25",
+	  "permitted are 1 to 4096" },
+	{ "limits: { step: { pids: 1.5 } }", "line 1, column 25", "a whole number" },
+	{ "limits: { step: { pids: 0x10 } }", "line 1, column 25", "a whole number" },
+	{ "limits: { step: { pids: \"\" } }", "line 1, column 25", "a whole number" },
+	{ "limits: { step: { cpus: 0 } }", "line 1, column 25", "permitted are 0.01 to 1024" },
+	{ "limits: { step: { cpus: 1025 } }", "line 1, column 25", "permitted are 0.01 to 1024" },
+	{ "limits: { step: { cpus: 99999999999999999999 } }", "line 1, column 25",
+	  "permitted are 0.01 to 1024" },
+	{ "limits: { step: { cpus: two } }", "line 1, column 25", "a number of cpus" },
+	{ "limits: { step: { cpus: 1. } }", "line 1, column 25", "a number of cpus" },
+	{ "limits: { step: { cpus: 1.2345 } }", "line 1, column 25", "a number of cpus" },
+	{ "limits: { step: { open_files: 3 } }", "line 1, column 31",
+	  "permitted are 16 to 1048576" },
+	{ "limits: { step: { log: 0 } }", "line 1, column 24", "permitted are 1 B to" },
+	{ "limits: { step: { tmp: 0 } }", "line 1, column 24", "permitted are 64.0 KiB to" },
+	{ "limits: { step: { file: 0 } }", "line 1, column 25", "permitted are" },
+	{ "limits: { step: { code: 1GiB } }", "line 1, column 25",
+	  "permitted are 1 B to 256.0 MiB" },
+	{ "limits: { workspace: { bytes: 0 } }", "line 1, column 31", "permitted are" },
+	{ "limits: { workspace: { files: 0 } }", "line 1, column 31", "permitted are" },
+	{ "limits: { workspace: { sandboxes: 0 } }", "line 1, column 35",
+	  "permitted are 1 to 4096" },
+	{ "limits: { workspace: { steps_queued: 65537 } }", "line 1, column 38",
+	  "permitted are 0 to 65536" },
+	{ "limits: { agent: { bytes: x } }", "line 1, column 27", "a size such as" },
+	{ "limits: { upload: 0 }", "line 1, column 19", "upload is '0'" },
+	{ "agents: { a: { limits: { pids: 0 } } }", "line 1, column 32",
+	  "permitted are 1 to 4096" },
+	{ "agents: { a: { limits: { memory: 2GiB, memory_max: 1GiB } } }", "line 1, column 34",
+	  "more than memory_max" },
+	{ "retention: { versions: 0 }", "line 1, column 24", "permitted are 1 to" },
+	{ "retention: { logs: 11y }", "line 1, column 20", "a duration" },
+};
 
 static void test_policy_parse_numbers_have_ranges(void **state)
 {
-	static const struct bad rows[] = {
-		{ "limits: { step: { timeout: 0 } }", "line 1, column 28",
-		  "permitted are 10ms to 7d" },
-		{ "limits: { step: { timeout: 8d } }", "line 1, column 28",
-		  "permitted are 10ms to 7d" },
-		{ "limits: { step: { timeout: -1s } }", "line 1, column 28", "a duration such as" },
-		{ "limits: { step: { timeout: abc } }", "line 1, column 28", "a duration such as" },
-		{ "limits: { step: { timeout: } }", "line 1, column 19",
-		  "timeout must be a duration" },
-		{ "limits: { step: { timeout: [30s] } }", "line 1, column 28",
-		  "timeout must be a duration" },
-		{ "limits: { step: { timeout: 10m, timeout_max: 5m } }", "line 1, column 28",
-		  "more than timeout_max 5m" },
-		{ "limits: { step: { memory: 8GiB, memory_max: 1GiB } }", "line 1, column 27",
-		  "more than memory_max 1GiB" },
-		{ "limits: { step: { memory: 1KiB } }", "line 1, column 27",
-		  "permitted are 4.0 MiB to" },
-		{ "limits: { step: { memory: lots } }", "line 1, column 27", "a size such as" },
-		{ "limits: { step: { memory: 1XiB } }", "line 1, column 27", "a size such as" },
-		{ "limits: { step: { memory: -1 } }", "line 1, column 27", "memory is '-1'" },
-		{ "limits: { step: { memory: 99999999999999999999GiB } }", "line 1, column 27",
-		  "permitted are" },
-		{ "limits: { step: { pids: 0 } }", "line 1, column 25", "permitted are 1 to 4096" },
-		{ "limits: { step: { pids: 4097 } }", "line 1, column 25",
-		  "permitted are 1 to 4096" },
-		{ "limits: { step: { pids: 4294967297 } }", "line 1, column 25",
-		  "permitted are 1 to 4096" },
-		{ "limits: { step: { pids: 99999999999999999999 } }", "line 1, column 25",
-		  "permitted are 1 to 4096" },
-		{ "limits: { step: { pids: 1.5 } }", "line 1, column 25", "a whole number" },
-		{ "limits: { step: { pids: 0x10 } }", "line 1, column 25", "a whole number" },
-		{ "limits: { step: { pids: \"\" } }", "line 1, column 25", "a whole number" },
-		{ "limits: { step: { cpus: 0 } }", "line 1, column 25",
-		  "permitted are 0.01 to 1024" },
-		{ "limits: { step: { cpus: 1025 } }", "line 1, column 25",
-		  "permitted are 0.01 to 1024" },
-		{ "limits: { step: { cpus: 99999999999999999999 } }", "line 1, column 25",
-		  "permitted are 0.01 to 1024" },
-		{ "limits: { step: { cpus: two } }", "line 1, column 25", "a number of cpus" },
-		{ "limits: { step: { cpus: 1. } }", "line 1, column 25", "a number of cpus" },
-		{ "limits: { step: { cpus: 1.2345 } }", "line 1, column 25", "a number of cpus" },
-		{ "limits: { step: { open_files: 3 } }", "line 1, column 31",
-		  "permitted are 16 to 1048576" },
-		{ "limits: { step: { log: 0 } }", "line 1, column 24", "permitted are 1 B to" },
-		{ "limits: { step: { tmp: 0 } }", "line 1, column 24",
-		  "permitted are 64.0 KiB to" },
-		{ "limits: { step: { file: 0 } }", "line 1, column 25", "permitted are" },
-		{ "limits: { step: { code: 1GiB } }", "line 1, column 25",
-		  "permitted are 1 B to 256.0 MiB" },
-		{ "limits: { workspace: { bytes: 0 } }", "line 1, column 31", "permitted are" },
-		{ "limits: { workspace: { files: 0 } }", "line 1, column 31", "permitted are" },
-		{ "limits: { workspace: { sandboxes: 0 } }", "line 1, column 35",
-		  "permitted are 1 to 4096" },
-		{ "limits: { workspace: { steps_queued: 65537 } }", "line 1, column 38",
-		  "permitted are 0 to 65536" },
-		{ "limits: { agent: { bytes: x } }", "line 1, column 27", "a size such as" },
-		{ "limits: { upload: 0 }", "line 1, column 19", "upload is '0'" },
-		{ "agents: { a: { limits: { pids: 0 } } }", "line 1, column 32",
-		  "permitted are 1 to 4096" },
-		{ "agents: { a: { limits: { memory: 2GiB, memory_max: 1GiB } } }",
-		  "line 1, column 34", "more than memory_max" },
-		{ "retention: { versions: 0 }", "line 1, column 24", "permitted are 1 to" },
-		{ "retention: { logs: 11y }", "line 1, column 20", "a duration" },
-	};
-
 	(void)state;
-	refuse(rows, COUNT(rows));
+	refuse(range_rows, COUNT(range_rows));
 }
 
 static void test_policy_parse_yaml_that_is_no_policy_is_refused(void **state)
@@ -522,7 +540,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_policy_parse_empty_gives_the_defaults),
-		cmocka_unit_test(test_policy_parse_whole_shape_is_read),
+		cmocka_unit_test(test_policy_parse_all_limits_are_read),
+		cmocka_unit_test(test_policy_parse_rules_hooks_and_paths_are_read),
 		cmocka_unit_test(test_policy_parse_one_of_a_pair_takes_the_other_along),
 		cmocka_unit_test(test_policy_parse_keys_and_kinds_are_strict),
 		cmocka_unit_test(test_policy_parse_numbers_have_ranges),
