@@ -43,6 +43,7 @@ WARN += $(if $(findstring gcc,$(CC)),-Wno-unused-result)
 BRANCHES := $(if $(filter x86_64,$(shell uname -m)),-fcf-protection,-mbranch-protection=standard)
 HARDEN := -O2 -g -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong \
 	-fstack-clash-protection $(BRANCHES) -ftrivial-auto-var-init=pattern
+FUZZ_CFLAGS = -std=c17 -D_GNU_SOURCE -I. -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 HARDEN_LD := -Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,--as-needed
 ifneq ($(SAN),)
 # gcc sees null dereferences in the sanitizers' own branches
@@ -82,7 +83,7 @@ MAINS := fs/main.c exec/garthd_main.c exec/keeper_main.c guest/init_main.c api/m
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
 GEN_index := $(if $(wildcard migrations/*.sql),$(B)/obj/gen/migrations.o)
-GEN_guest := $(if $(wildcard guest/runner.py),$(B)/obj/gen/runner_py.o)
+GEN_guest := $(patsubst guest/%.py,$(B)/obj/gen/%_py.o,$(sort $(wildcard guest/*.py)))
 GEN_api := $(if $(wildcard docs/openapi.yaml),$(B)/obj/gen/openapi_yaml.o)
 
 sources = $(filter-out $(MAINS),$(sort $(wildcard $(1)/*.c)))
@@ -106,7 +107,7 @@ H_FILES := $(sort $(wildcard $(FOLDERS:%=%/*.h) tests/*/*.h bench/*.h))
 
 # ---- goals ------------------------------------------------------------------------------------
 
-.PHONY: all libs tests need deps test check demo bench lint layers shape banned headers format \
+.PHONY: all libs tests need deps test check fuzz demo bench lint layers shape banned headers format \
 	clean distclean
 all: $(LIBS) $(BINS)
 libs: $(LIBS)
@@ -126,6 +127,11 @@ test: deps
 check: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) tests
 	@GARTH_BUILD=$(B) GARTH_SAN=$(SAN) tests/run.sh unit mount
+
+# One libFuzzer target per parser, FUZZ_SECONDS each; what they learn stays in build/fuzz.
+FUZZ_SECONDS ?= 60
+fuzz: deps
+	@CFLAGS='$(FUZZ_CFLAGS)' LIBS='$(FYAML) $(CRYPTO)' scripts/fuzz.sh $(FUZZ_SECONDS)
 
 demo:
 	@scripts/demo.sh
@@ -159,9 +165,9 @@ $(GEN)/migrations.c: $(sort $(wildcard migrations/*.sql)) scripts/embed.sh
 	@mkdir -p $(@D)
 	@scripts/embed.sh migrations $(sort $(wildcard migrations/*.sql)) >$@.$$$$ && mv -f $@.$$$$ $@
 
-$(GEN)/runner_py.c: guest/runner.py scripts/embed.sh
+$(GEN)/%_py.c: guest/%.py scripts/embed.sh
 	@mkdir -p $(@D)
-	@scripts/embed.sh text guest/runner_py.h guest_runner_py $< >$@.$$$$ && mv -f $@.$$$$ $@
+	@scripts/embed.sh text guest/$*_py.h guest_$*_py $< >$@.$$$$ && mv -f $@.$$$$ $@
 
 $(GEN)/openapi_yaml.c: docs/openapi.yaml scripts/embed.sh
 	@mkdir -p $(@D)

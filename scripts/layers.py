@@ -23,6 +23,7 @@ MAY = {
 OUTSIDE = {
     r"sqlite3\.h": {"index"},
     r"jansson\.h": {"api", "cli"},
+    r"curl/curl\.h": {"cli"},
     r"libfyaml\.h": {"policy", "cli"},
     r"openssl/.*": {"core"},
     r"seccomp\.h": {"exec"},

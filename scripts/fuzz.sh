@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# fuzz.sh - builds and runs each tests/fuzz/*_fuzz.c for a while.
+#   CFLAGS=... LIBS=... fuzz.sh SECONDS
+# A target is linked with core and policy, where all parsers of C bytes are.
+# Not here: inputs that once failed; each of those is a row of a unit test.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+seconds=$1
+command -v clang >/dev/null || scripts/deps.sh lint
+mkdir -p build/fuzz
+read -r -a flags <<<"$CFLAGS"
+read -r -a libs <<<"$LIBS"
+for src in tests/fuzz/*_fuzz.c; do
+	name=$(basename "$src" .c)
+	sources=(core/*.c policy/*.c)
+	echo "fuzz: $name, $seconds s"
+	mkdir -p "build/fuzz/$name.corpus"
+	clang "${flags[@]}" "$src" "${sources[@]}" -o "build/fuzz/$name" "${libs[@]}"
+	if ! "build/fuzz/$name" -max_total_time="$seconds" -artifact_prefix="build/fuzz/$name-" \
+		-print_final_stats=0 "build/fuzz/$name.corpus" >"build/fuzz/$name.log" 2>&1; then
+		tail -n 40 "build/fuzz/$name.log"
+		exit 1
+	fi
+done
