@@ -536,6 +536,25 @@ static void test_policy_parse_failure_without_err_is_fine(void **state)
 	assert_null(p);
 }
 
+/* make test runs in the repository's root */
+static void test_policy_parse_the_example_is_accepted(void **state)
+{
+	char text[8192];
+	FILE *f = fopen("examples/weather/policy.yaml", "re");
+	struct policy *p = NULL;
+	struct err err = { 0 };
+	size_t len;
+
+	(void)state;
+	assert_non_null(f);
+	len = fread(text, 1, sizeof(text), f);
+	(void)fclose(f);
+	if (policy_parse(bytes_of(text, len), &p, &err) < 0)
+		fail_msg("%s", err.msg);
+	assert_string_equal(p->on_output.agent, "checker");
+	policy_unref(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -549,6 +568,7 @@ int main(void)
 		cmocka_unit_test(test_policy_parse_nul_byte_is_refused),
 		cmocka_unit_test(test_policy_parse_too_much_is_refused),
 		cmocka_unit_test(test_policy_parse_32_agents_are_permitted_33_are_not),
+		cmocka_unit_test(test_policy_parse_the_example_is_accepted),
 		cmocka_unit_test(test_policy_ref_keeps_it_alive),
 		cmocka_unit_test(test_policy_parse_failure_without_err_is_fine),
 	};
