@@ -264,7 +264,7 @@ static int on_scalar(struct builder *b, struct fy_event *e)
 	const char *p = e->scalar.value != NULL ? fy_token_get_text(e->scalar.value, &len) : "";
 	enum fy_scalar_style style =
 		e->scalar.value != NULL ? fy_token_scalar_style(e->scalar.value) : FYSS_PLAIN;
-	struct yaml_node *n;
+	struct yaml_node *n = NULL;
 	char *text;
 	int r;
 
@@ -286,7 +286,7 @@ static int on_scalar(struct builder *b, struct fy_event *e)
 
 static int on_open(struct builder *b, enum yaml_kind kind)
 {
-	struct yaml_node *n;
+	struct yaml_node *n = NULL;
 	int r;
 
 	if (wants_key(b))
@@ -387,7 +387,7 @@ static int text_read(struct bytes text, struct builder *b)
 	struct fy_parse_cfg cfg = { .flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG |
 					     FYPCF_DEFAULT_VERSION_1_2 | FYPCF_JSON_NONE };
 	struct fy_parser *fyp = NULL;
-	struct fy_diag_cfg quiet;
+	struct fy_diag_cfg quiet = { 0 };
 	int r;
 
 	fy_diag_cfg_default(&quiet);
