@@ -11,6 +11,7 @@ cd "$(dirname "$0")/.."
 seconds=$1
 command -v clang >/dev/null || scripts/deps.sh lint
 mkdir -p build/fuzz
+export LSAN_OPTIONS=suppressions=$PWD/tests/fuzz/lsan.txt:print_suppressions=0
 read -r -a flags <<<"$CFLAGS"
 read -r -a libs <<<"$LIBS"
 for src in tests/fuzz/*_fuzz.c; do
@@ -21,7 +22,7 @@ for src in tests/fuzz/*_fuzz.c; do
 	clang "${flags[@]}" "$src" "${sources[@]}" -o "build/fuzz/$name" "${libs[@]}"
 	if ! "build/fuzz/$name" -max_total_time="$seconds" -artifact_prefix="build/fuzz/$name-" \
 		-print_final_stats=0 "build/fuzz/$name.corpus" >"build/fuzz/$name.log" 2>&1; then
-		tail -n 40 "build/fuzz/$name.log"
+		grep -v "^#[0-9]" "build/fuzz/$name.log" | tail -n 40
 		exit 1
 	fi
 done
