@@ -163,7 +163,7 @@ static void test_ring_many_writers_lose_nothing_though_it_is_often_full(void **s
 		assert_int_equal(pthread_create(&threads[i], NULL, writer_thread, &args[i]), 0);
 	}
 	while (seen < (uint64_t)WRITERS * PER_WRITER) {
-		struct note n;
+		struct note n = { 0 }; /* fail_msg comes back as far as gcc knows */
 		size_t len = 0;
 		int r = ring_get(f->r, &pos, false, f->room, &len);
 
