@@ -73,6 +73,8 @@
 #define SQL_VERSION_JOIN " LEFT JOIN agent a ON a.agent = v.agent WHERE "
 #define SQL_BELOW(p)                                                                               \
 	p " >= ?1 AND " p " < ?3 AND (" p " = ?1 OR " p " >= ?2)"
+/* The same, or an exact path, or none, where another index drives. */
+#define SQL_IN(p) "(?1 IS NULL OR " p " = ?1 OR (" p " >= ?2 AND " p " < ?3))"
 /* What the driving index did not decide. */
 #define SQL_VERSION_REST(p)                                                                        \
 	" (?4 IS NULL OR v.agent = ?4) AND (?5 IS NULL OR v.step = ?5)"                            \
@@ -80,7 +82,7 @@
 	" AND (?8 IS NULL OR (SELECT live.version FROM live WHERE live.path = " p ".path)"         \
 	" IS v.version)"
 #define SQL_VERSION_AFTER " AND (?9 IS NULL OR v.version > ?9)"
-#define SQL_VERSION_BELOW " AND (?1 IS NULL OR (" SQL_BELOW("v.path") "))"
+#define SQL_VERSION_BELOW " AND " SQL_IN("v.path")
 #define SQL_VERSION_END   " ORDER BY v.version LIMIT ?10"
 
 /* The columns of struct idx_violation, in its order (index/query_row.c). */
@@ -91,7 +93,7 @@
 #define SQL_VIOLATION_REST                                                                         \
 	" (?4 IS NULL OR o.agent = ?4) AND (?9 IS NULL OR o.event > ?9)"                           \
 	" AND (?11 IS NULL OR o.last_ns >= ?11)"                                                   \
-	" AND (?1 IS NULL OR (" SQL_BELOW("o.path") ")) ORDER BY o.event LIMIT ?10"
+	" AND " SQL_IN("o.path") " ORDER BY o.event LIMIT ?10"
 
 #define IDX_STMTS(X)                                                                               \
 	X(TX, BEGIN, "BEGIN")                                                                      \
