@@ -109,7 +109,8 @@ static void test_policy_parse_spoiled_policies_are_survived(void **state)
 		size_t len = strlen(from), changes = 1 + pick(&x, 4);
 		char text[TEXT_MAX];
 
-		memcpy(text, from, len); /* NOLINT(bugprone-not-null-terminated-result): no string */
+		memcpy(text, from,
+		       len); /* NOLINT(bugprone-not-null-terminated-result): no string */
 		while (changes-- > 0)
 			len = spoil(&x, text, len);
 		accepted += try_text(text, len);
