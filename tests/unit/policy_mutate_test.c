@@ -106,7 +106,7 @@ static void test_policy_parse_spoiled_policies_are_survived(void **state)
 		assert_true(try_text(good[i], strlen(good[i])));
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		const char *from = good[pick(&x, sizeof(good) / sizeof(good[0]))];
-		size_t len = strlen(from), changes = 1 + pick(&x, 4);
+		size_t len = strnlen(from, TEXT_MAX), changes = 1 + pick(&x, 4);
 		char text[TEXT_MAX];
 
 		memcpy(text, from,
