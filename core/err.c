@@ -19,7 +19,7 @@ static void put(struct err *err, int code, const char *text)
 	err->msg[len] = '\0';
 }
 
-int err_set(struct err *err, int code, const char *fmt, ...)
+int(err_set)(struct err *err, int code, const char *fmt, ...)
 {
 	char text[sizeof err->msg];
 	va_list ap;
@@ -33,7 +33,7 @@ int err_set(struct err *err, int code, const char *fmt, ...)
 	return code;
 }
 
-int err_wrap(struct err *err, int code, const char *fmt, ...)
+int(err_wrap)(struct err *err, int code, const char *fmt, ...)
 {
 	char text[sizeof err->msg * 2];
 	va_list ap;
@@ -54,7 +54,7 @@ int err_wrap(struct err *err, int code, const char *fmt, ...)
 	return code;
 }
 
-int err_errno(struct err *err, int code, const char *fmt, ...)
+int(err_errno)(struct err *err, int code, const char *fmt, ...)
 {
 	char text[sizeof err->msg * 2];
 	const char *why =

@@ -27,6 +27,19 @@ __attribute__((format(printf, 3, 4))) int err_wrap(struct err *err, int code, co
 /* As err_set with -errno, the text of errno appended after ": ". */
 __attribute__((format(printf, 3, 4))) int err_errno(struct err *err, int code, const char *fmt, ...);
 
+/*
+ * What failed is negative. This tells it to the compilers, which can't look into core/err.c, and
+ * holds it where errno was 0 against all expectation: a failure is never taken for success.
+ */
+static inline int err_negative(int code)
+{
+	return code < 0 ? code : -EIO;
+}
+
+#define err_set(...)   err_negative(err_set(__VA_ARGS__))
+#define err_wrap(...)  err_negative(err_wrap(__VA_ARGS__))
+#define err_errno(...) err_negative(err_errno(__VA_ARGS__))
+
 #define err_sys(err, ...) err_errno((err), -errno, __VA_ARGS__)
 #define must_check __attribute__((warn_unused_result))
 
