@@ -25,11 +25,11 @@ OUTSIDE = {
     r"jansson\.h": {"api", "cli"},
     r"curl/curl\.h": {"cli"},
     r"libfyaml\.h": {"policy", "cli"},
-    r"openssl/.*": {"core"},
+    r"openssl/.*": {"core", "api"},  # api: keys and signed links, random and constant time
     r"seccomp\.h": {"exec"},
     r"microhttpd\.h": {"api"},
     r"fuse.*\.h": {"fs"},
-    r"pthread\.h|threads\.h": {"fs"},
+    r"pthread\.h|threads\.h": {"fs", "index"},  # the index thread lives in garth-fs
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 

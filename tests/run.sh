@@ -30,7 +30,8 @@ export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export LC_ALL=C.UTF-8
 export CMOCKA_MESSAGE_OUTPUT=TAP
 export GARTH_SRC=$PWD
-export GARTH_BIN=$PWD/$BUILD/bin
+GARTH_BIN=$(realpath -m "$BUILD")/bin
+export GARTH_BIN
 export GARTH_BUILD=$BUILD
 export PYTHONDONTWRITEBYTECODE=1
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0}
