@@ -100,10 +100,11 @@ static int build(const struct clone_request *a, int sync_fd, int *ret_landlock_f
 		return err_sys(err, "start a session");
 	if (unshare(CLONE_NEWCGROUP) < 0) /* only now: its root is where the process is */
 		return err_sys(err, "make a cgroup namespace");
-	(void)umask(022);
+	(void)umask(0);
 	r = network(err);
 	if (r == 0)
 		r = root_build(a->plan, &a->place, err);
+	(void)umask(022);
 	if (r == 0 && sethostname(SB_HOSTNAME, strlen(SB_HOSTNAME)) < 0)
 		r = err_sys(err, "set the host name");
 	if (r == 0) {
@@ -204,13 +205,13 @@ static int write_proc(pid_t pid, const char *file, const char *text)
 	return write(fd, text, strlen(text)) < 0 ? -errno : 0; /* one write is the whole map */
 }
 
-int clone_map(pid_t pid, const struct sb_plan *plan, struct err *err)
+int clone_map(pid_t pid, const char *uid_map, const char *gid_map, struct err *err)
 {
-	int r = write_proc(pid, "uid_map", plan->uid_map);
+	int r = write_proc(pid, "uid_map", uid_map);
 
 	if (r == 0)
-		r = write_proc(pid, "gid_map", plan->gid_map);
-	return r < 0 ? err_errno(err, r, "write the id maps of a sandbox") : 0;
+		r = write_proc(pid, "gid_map", gid_map);
+	return r < 0 ? err_errno(err, r, "write the id maps of a user namespace") : 0;
 }
 
 int clone_say(int sync_fd, enum clone_word word)

@@ -37,8 +37,8 @@ struct clone_request {
 /* All fds are borrowed. The child waits for CLONE_ATTACHED. */
 must_check int clone_start(const struct clone_request *a, pid_t *ret_pid, int *ret_pidfd, int *ret_sync_fd, struct err *err);
 
-/* Write its id maps. */
-must_check int clone_map(pid_t pid, const struct sb_plan *plan, struct err *err);
+/* Write a process's id maps, the lines as in /proc/PID/uid_map. */
+must_check int clone_map(pid_t pid, const char *uid_map, const char *gid_map, struct err *err);
 
 must_check int clone_say(int sync_fd, enum clone_word word);
 

@@ -5,6 +5,7 @@
 #include "exec/reap.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
@@ -60,4 +61,20 @@ int child_watch(struct child *c, struct reactor *loop, pid_t pid, int pidfd, boo
 		c->pid = 0;
 	}
 	return r;
+}
+
+static void left_ended(void *ctx, int status)
+{
+	(void)status;
+	free(ctx);
+}
+
+void child_leave(struct reactor *loop, pid_t pid)
+{
+	struct child *c = calloc(1, sizeof *c);
+	int pidfd = pidfd_open(pid, 0);
+
+	/* On failure it stays a zombie until garthd ends: harmless. */
+	if (!c || pidfd < 0 || child_watch(c, loop, pid, pidfd, false, left_ended, c, NULL) < 0)
+		free(c);
 }

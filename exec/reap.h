@@ -25,6 +25,9 @@ void child_init(struct child *c); /* none */
 /* Takes pidfd. On failure the child is killed and reaped. */
 must_check int child_watch(struct child *c, struct reactor *loop, pid_t pid, int pidfd, bool group,
 			   void (*ended)(void *ctx, int status), void *ctx, struct err *err);
+/* Reap it whenever it ends; nobody asks how. */
+void child_leave(struct reactor *loop, pid_t pid);
+
 void child_kill(struct child *c); /* SIGKILL, to its group where it leads one; none: nothing */
 
 #endif

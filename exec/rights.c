@@ -29,6 +29,19 @@ int rights_ids(uid_t uid, gid_t gid, int keep, struct err *err)
 	return 0;
 }
 
+/* A change from root to another uid has left nothing effective; what is permitted is needed for a moment more. */
+static int raise_all(struct err *err)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &head, data) < 0)
+		return err_sys(err, "get capabilities");
+	data[0].effective = data[0].permitted;
+	data[1].effective = data[1].permitted;
+	return syscall(SYS_capset, &head, data) < 0 ? err_sys(err, "raise capabilities") : 0;
+}
+
 static int bounding(uint64_t bound, struct err *err)
 {
 	for (unsigned long cap = 0; cap < 64; cap++) {
@@ -47,8 +60,10 @@ int rights_caps(uint64_t bound, uint64_t permitted, uint64_t effective, uint64_t
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2];
-	int r = bounding(bound, err);
+	int r = raise_all(err);
 
+	if (r == 0)
+		r = bounding(bound, err);
 	if (r < 0)
 		return r;
 	for (unsigned i = 0; i < 2; i++) {
