@@ -19,13 +19,14 @@
 #include "core/fd.h"
 #include "exec/filter_calls.h"
 
-#define LOW32 0xffffffffULL        /* the kernel looks at the low half of int arguments; so must we, whatever stands above */
-#define CLONE_NEW_ANY 0x7e020080U  /* every CLONE_NEW*, also NEWTIME */
-#define TYPE_MASK 0xfU             /* of socket's second argument: without SOCK_CLOEXEC, SOCK_NONBLOCK */
+#define LOW32 \
+	0xffffffffULL /* the kernel looks at the low half of int arguments; so must we, whatever stands above */
+#define CLONE_NEW_ANY 0x7e020080U /* every CLONE_NEW*, also NEWTIME */
+#define TYPE_MASK 0xfU /* of socket's second argument: without SOCK_CLOEXEC, SOCK_NONBLOCK */
 #define PROTO_TCP 6U
 #define PROTO_UDP 17U
-#define OPTIMIZE_TREE 2U           /* libseccomp: a binary tree of call numbers */
-#define PR_SCHED_CORE_NR 62U       /* newer than the oldest headers we build with */
+#define OPTIMIZE_TREE 2U     /* libseccomp: a binary tree of call numbers */
+#define PR_SCHED_CORE_NR 62U /* newer than the oldest headers we build with */
 
 /* Values of one 32-bit argument that are told apart from all others. */
 struct points {
@@ -74,7 +75,8 @@ static bool point_within(const struct points *p, uint32_t mask, uint32_t value)
  * One rule a region of values that share their upper bits: libseccomp can't say "none of these" about one argument, but it can name
  * all the regions that hold none of the points. 32 levels deep at most, 32 regions a point.
  */
-static int add_region(scmp_filter_ctx ctx, int nr, unsigned arg, const struct points *p, uint32_t mask, uint32_t value)
+static int add_region(scmp_filter_ctx ctx, int nr, unsigned arg, const struct points *p,
+		      uint32_t mask, uint32_t value)
 {
 	struct scmp_arg_cmp cmp = SCMP_CMP64(arg, SCMP_CMP_MASKED_EQ, mask, value);
 	uint32_t bit;
@@ -84,7 +86,8 @@ static int add_region(scmp_filter_ctx ctx, int nr, unsigned arg, const struct po
 		return seccomp_rule_add_array(ctx, p->on_rest, nr, 1, &cmp);
 	if (mask == UINT32_MAX)
 		return p->on_point == 0 ? 0 : seccomp_rule_add_array(ctx, p->on_point, nr, 1, &cmp);
-	bit = mask ? (uint32_t)((mask & -mask) >> 1) : 0x80000000U; /* the highest bit that is not decided */
+	bit = mask ? (uint32_t)((mask & -mask) >> 1)
+		   : 0x80000000U; /* the highest bit that is not decided */
 	r = add_region(ctx, nr, arg, p, mask | bit, value);
 	return r < 0 ? r : add_region(ctx, nr, arg, p, mask | bit, value | bit);
 }
@@ -99,8 +102,9 @@ static int add_points(scmp_filter_ctx ctx, const char *name, unsigned arg, const
 /* clone: threads and processes yes, namespaces no. */
 static int add_clone(scmp_filter_ctx ctx)
 {
-	static const uint32_t bits[] = { CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET,
-					 CLONE_NEW_ANY & 0xffU };
+	static const uint32_t bits[] = { CLONE_NEWNS,  CLONE_NEWCGROUP,      CLONE_NEWUTS,
+					 CLONE_NEWIPC, CLONE_NEWUSER,        CLONE_NEWPID,
+					 CLONE_NEWNET, CLONE_NEW_ANY & 0xffU };
 	struct scmp_arg_cmp none = SCMP_CMP64(0, SCMP_CMP_MASKED_EQ, CLONE_NEW_ANY, 0);
 	int r = seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, call_nr("clone"), 1, &none);
 
@@ -112,12 +116,14 @@ static int add_clone(scmp_filter_ctx ctx)
 	return r;
 }
 
-static int add_socket_rule(scmp_filter_ctx ctx, uint32_t action, uint32_t family, uint32_t type, enum scmp_compare cmp, uint32_t proto)
+static int add_socket_rule(scmp_filter_ctx ctx, uint32_t action, uint32_t family, uint32_t type,
+			   enum scmp_compare cmp, uint32_t proto)
 {
 	struct scmp_arg_cmp args[3] = {
 		SCMP_CMP64(0, SCMP_CMP_MASKED_EQ, LOW32, family),
 		SCMP_CMP64(1, SCMP_CMP_MASKED_EQ, TYPE_MASK, type),
-		cmp == SCMP_CMP_MASKED_EQ ? SCMP_CMP64(2, SCMP_CMP_MASKED_EQ, LOW32, proto) : SCMP_CMP64(2, cmp, proto),
+		cmp == SCMP_CMP_MASKED_EQ ? SCMP_CMP64(2, SCMP_CMP_MASKED_EQ, LOW32, proto)
+					  : SCMP_CMP64(2, cmp, proto),
 	};
 
 	return seccomp_rule_add_array(ctx, action, call_nr("socket"), 3, args);
@@ -132,34 +138,43 @@ static int add_inet(scmp_filter_ctx ctx, uint32_t family)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof good / sizeof good[0]; i++) {
-		r = add_socket_rule(ctx, SCMP_ACT_ALLOW, family, good[i].type, SCMP_CMP_MASKED_EQ, 0);
+		r = add_socket_rule(ctx, SCMP_ACT_ALLOW, family, good[i].type, SCMP_CMP_MASKED_EQ,
+				    0);
 		if (r == 0)
-			r = add_socket_rule(ctx, SCMP_ACT_ALLOW, family, good[i].type, SCMP_CMP_MASKED_EQ, good[i].proto);
+			r = add_socket_rule(ctx, SCMP_ACT_ALLOW, family, good[i].type,
+					    SCMP_CMP_MASKED_EQ, good[i].proto);
 		if (r == 0)
-			r = add_socket_rule(ctx, SCMP_ACT_ERRNO(EPROTONOSUPPORT), family, good[i].type, SCMP_CMP_GT, good[i].proto);
+			r = add_socket_rule(ctx, SCMP_ACT_ERRNO(EPROTONOSUPPORT), family,
+					    good[i].type, SCMP_CMP_GT, good[i].proto);
 	}
 	for (uint32_t type = 0; r == 0 && type <= TYPE_MASK; type++) {
 		struct scmp_arg_cmp args[2] = { SCMP_CMP64(0, SCMP_CMP_MASKED_EQ, LOW32, family),
-						SCMP_CMP64(1, SCMP_CMP_MASKED_EQ, TYPE_MASK, type) };
+						SCMP_CMP64(1, SCMP_CMP_MASKED_EQ, TYPE_MASK,
+							   type) };
 
 		if (type != SOCK_STREAM && type != SOCK_DGRAM)
-			r = seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO(EPERM), call_nr("socket"), 2, args);
+			r = seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO(EPERM), call_nr("socket"), 2,
+						   args);
 	}
 	return r;
 }
 
 static int add_netlink(scmp_filter_ctx ctx)
 {
-	struct scmp_arg_cmp route[2] = { SCMP_CMP64(0, SCMP_CMP_MASKED_EQ, LOW32, AF_NETLINK), SCMP_CMP64(2, SCMP_CMP_EQ, 0) };
+	struct scmp_arg_cmp route[2] = { SCMP_CMP64(0, SCMP_CMP_MASKED_EQ, LOW32, AF_NETLINK),
+					 SCMP_CMP64(2, SCMP_CMP_EQ, 0) };
 	struct scmp_arg_cmp other[2] = { route[0], SCMP_CMP64(2, SCMP_CMP_NE, 0) };
 	int r = seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, call_nr("socket"), 2, route);
 
-	return r < 0 ? r : seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO(EPERM), call_nr("socket"), 2, other);
+	return r < 0 ? r
+		     : seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO(EPERM), call_nr("socket"), 2,
+					      other);
 }
 
 static int add_sockets(scmp_filter_ctx ctx)
 {
-	static const uint32_t unix_only[] = { AF_UNIX }, known[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK };
+	static const uint32_t unix_only[] = { AF_UNIX },
+			      known[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK };
 	const struct points pair = { unix_only, 1, SCMP_ACT_ALLOW, SCMP_ACT_ERRNO(EPERM) };
 	const struct points rest = { known, 4, 0, SCMP_ACT_ERRNO(EPERM) };
 	struct scmp_arg_cmp local = SCMP_CMP64(0, SCMP_CMP_MASKED_EQ, LOW32, AF_UNIX);
@@ -201,7 +216,8 @@ static int add_all(scmp_filter_ctx ctx)
 {
 	int r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
 
-	(void)seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, OPTIMIZE_TREE); /* 2.5 and up: else it is linear, and right */
+	(void)seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE,
+			       OPTIMIZE_TREE); /* 2.5 and up: else it is linear, and right */
 	if (r == 0)
 		r = add_list(ctx, filter_calls_allowed, SCMP_ACT_ALLOW);
 	if (r == 0)
@@ -234,7 +250,8 @@ int filter_compile(int *ret_memfd, struct err *err)
 	seccomp_release(ctx);
 	if (r < 0)
 		return err_errno(err, r, "compile the syscall filter");
-	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0 ||
+	    lseek(fd, 0, SEEK_SET) < 0)
 		return err_sys(err, "seal the syscall filter");
 	*ret_memfd = fd_steal(&fd);
 	return 0;

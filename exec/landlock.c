@@ -28,9 +28,9 @@
 #define FS_MAKE_SOCK (1ULL << 9)
 #define FS_MAKE_FIFO (1ULL << 10)
 #define FS_MAKE_SYM (1ULL << 12)
-#define FS_REFER (1ULL << 13)     /* ABI 2 */
-#define FS_TRUNCATE (1ULL << 14)  /* ABI 3 */
-#define FS_IOCTL_DEV (1ULL << 15) /* ABI 5 */
+#define FS_REFER (1ULL << 13)           /* ABI 2 */
+#define FS_TRUNCATE (1ULL << 14)        /* ABI 3 */
+#define FS_IOCTL_DEV (1ULL << 15)       /* ABI 5 */
 #define SCOPE_ABSTRACT_UNIX (1ULL << 0) /* ABI 6 */
 #define SCOPE_SIGNAL (1ULL << 1)        /* ABI 6 */
 
@@ -43,9 +43,9 @@
 /* Device nodes (bits 6 and 11) are left to the kernel: without rights it answers EPERM, as everywhere. */
 #define LIST FS_READ_DIR
 #define READ (FS_READ_DIR | FS_READ_FILE | FS_EXECUTE)
-#define CHANGE \
-	(FS_WRITE_FILE | FS_REMOVE_DIR | FS_REMOVE_FILE | FS_MAKE_DIR | FS_MAKE_REG | FS_MAKE_SOCK | FS_MAKE_FIFO | FS_MAKE_SYM | FS_REFER | \
-	 FS_TRUNCATE)
+#define CHANGE                                                                        \
+	(FS_WRITE_FILE | FS_REMOVE_DIR | FS_REMOVE_FILE | FS_MAKE_DIR | FS_MAKE_REG | \
+	 FS_MAKE_SOCK | FS_MAKE_FIFO | FS_MAKE_SYM | FS_REFER | FS_TRUNCATE)
 #define FILE_ONLY (FS_EXECUTE | FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
 
 struct ll_attr {
@@ -77,7 +77,8 @@ static const struct {
 	{ "/tmp", READ | CHANGE },
 	{ "/var/tmp", READ | CHANGE },
 	{ "/home", READ | CHANGE },
-	{ "/run/garth", READ | CHANGE }, /* garth-init places code there; programs are kept out by its owner and mode */
+	{ "/run/garth",
+	  READ | CHANGE }, /* garth-init places code there; programs are kept out by its owner and mode */
 	{ "/workspace", READ | CHANGE },
 };
 
@@ -125,7 +126,8 @@ int landlock_ruleset(const char *const *host_paths, size_t n, int *ret_fd, struc
 	autofd fd = -1;
 
 	if (abi < ABI_REFER)
-		return err_set(err, -EOPNOTSUPP, "Landlock: the kernel has ABI %d, needed is 2", abi);
+		return err_set(err, -EOPNOTSUPP, "Landlock: the kernel has ABI %d, needed is 2",
+			       abi);
 	if (abi >= ABI_NET_SIZE)
 		size += sizeof attr.net;
 	if (abi >= ABI_SCOPE) {

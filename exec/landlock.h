@@ -24,6 +24,7 @@ int landlock_abi(void);
  *
  * 0, -EOPNOTSUPP where the kernel has no Landlock or only ABI 1 (it would refuse every rename between folders), else an errno.
  */
-must_check int landlock_ruleset(const char *const *host_paths, size_t n, int *ret_fd, struct err *err);
+must_check int landlock_ruleset(const char *const *host_paths, size_t n, int *ret_fd,
+				struct err *err);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-extern const char guest_runner_py[]; /* terminated */
+extern const char guest_runner_py[];     /* terminated */
 extern const size_t guest_runner_py_len; /* without the terminator */
 
 #endif
