@@ -8,10 +8,10 @@
 
 # The files that are tried: everybody may do anything by mode bits, so that what is refused is refused by policy.
 lay_out='
-import os, sys
+import os
 os.umask(0)
 me = os.environ["GARTH_AGENT"]
-for top in sys.argv[1:]:
+for top in os.environ["TOPS"].split():
     os.makedirs(f"/workspace/{top}/dir/empty", exist_ok=True)
     open(f"/workspace/{top}/dir/f", "w").write("given")
     os.chmod(f"/workspace/{top}/dir", 0o777)
@@ -26,11 +26,11 @@ garth init w --agent a --agent b || exit 1
 export GARTH_WORKSPACE=w
 mkdir -p "$TMP/in/dir/empty" && echo given >"$TMP/in/dir/f" && echo x >"$TMP/in/dir/empty/.keep"
 status lay_out_input 0 garth put -r "$TMP/in/dir" input/
-status lay_out_b 0 garth run -a b --json --python <(echo "$lay_out") -- agents/b
+status lay_out_b 0 garth run -a b --json --env TOPS=agents/b -c "$lay_out"
 foreign=$(json "j['step']" <<<"$OUT")
-status lay_out_a 0 garth run -a a --python <(echo "$lay_out") -- agents/a output
+status lay_out_a 0 garth run -a a --env "TOPS=agents/a output" -c "$lay_out"
 
-garth run -a a --json --timeout 2m --python "$SRC/tests/e2e/_zones_probe.py" -- "$foreign" >"$TMP/probe.json" 2>"$TMP/probe.err"
+garth run -a a --json --timeout 2m --env "FOREIGN=$foreign" --python "$SRC/tests/e2e/_zones_probe.py" >"$TMP/probe.json" 2>"$TMP/probe.err"
 equal the_probe_ends "$?" 0
 json "j['stdout']" <"$TMP/probe.json" >"$TMP/probe.out"
 json "j['stderr']" <"$TMP/probe.json" | sed '/^$/d' | head -n 20

@@ -4,18 +4,14 @@ _zones_probe - run inside a sandbox as agent a: tries every kind of operation in
 Prints PASS or FAIL lines, and last `violations N`: how many refusals by policy the record must hold for this step.
 Part of 02-zones.sh, which lays out the files that are tried here.
 """
-import ctypes
 import errno
 import os
 import socket
 import stat
-import sys
 
 WS = "/workspace"
 EROFS, EACCES, OK = errno.EROFS, errno.EACCES, 0
-libc = ctypes.CDLL(None, use_errno=True)
 refusals = 0
-serial = 0
 
 
 def path(p):
@@ -280,7 +276,7 @@ def main():
     tmpfile("output/dir", OK)
     the_root()
     areas()
-    logs(sys.argv[1])
+    logs(os.environ["FOREIGN"])
     access()
     mapped()
     print("violations", refusals)
