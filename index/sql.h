@@ -86,10 +86,10 @@
 #define SQL_VERSION_END   " ORDER BY v.version LIMIT ?10"
 
 /* The columns of struct idx_violation, in its order (index/query_row.c). */
-#define SQL_VIOLATION                                                                              \
+#define SQL_VIOLATION(how)                                                                         \
 	"SELECT o.event, o.step, o.sandbox, o.agent, " SQL_AGENT_NAME("o") ", o.op, o.late,"       \
 	" o.path, o.rule, o.errnum, o.at_ns, o.last_ns, o.count"                                   \
-	" FROM violation o LEFT JOIN agent a ON a.agent = o.agent WHERE "
+	" FROM violation o " how " LEFT JOIN agent a ON a.agent = o.agent WHERE "
 #define SQL_VIOLATION_REST                                                                         \
 	" (?4 IS NULL OR o.agent = ?4) AND (?9 IS NULL OR o.event > ?9)"                           \
 	" AND (?11 IS NULL OR o.last_ns >= ?11)"                                                   \
@@ -107,7 +107,7 @@
 	X(CHAIN, META_GET, "SELECT value FROM meta WHERE name = ?1")                               \
 	X(CHAIN, META_SET, "UPDATE meta SET value = ?2 WHERE name = ?1")                           \
 	X(CHAIN, META_BUMP, "UPDATE meta SET value = value + 1 WHERE name = ?1")                   \
-	X(CHAIN, VIOLATION_ROWS, "SELECT violation_rows FROM tally WHERE step = ?1")               \
+	X(CHAIN, VIOLATION_TALLY, "SELECT violation_rows FROM tally WHERE step = ?1")               \
 	X(CHAIN, VIOLATION_HAS,                                                                    \
 	  "SELECT 1 FROM violation WHERE step = ?1 AND path = ?2 AND op = ?3 AND rule = ?4"        \
 	  " AND errnum = ?5 AND agent = ?6 AND sandbox = ?7 AND late = ?8 AND steps = ?9")         \
@@ -217,8 +217,9 @@
 	  "SELECT step, sandbox, agent FROM step WHERE ended_ns = 0 ORDER BY step")                \
 	/* ?1 keep. Not named: versions whose bytes something else still needs. */                 \
 	X(LOAD, LOAD_PRUNABLE,                                                                     \
-	  "WITH old AS MATERIALIZED (SELECT version, sha FROM version v WHERE kept = 1"            \
-	  " AND sha IS NOT NULL AND n < coalesce((SELECT n FROM name WHERE name.path = v.path"     \
+	  "WITH old AS MATERIALIZED (SELECT version, sha FROM version v"                           \
+	  " INDEXED BY version_kept WHERE kept = 1 AND sha IS NOT NULL"                            \
+	  " AND n < coalesce((SELECT n FROM name WHERE name.path = v.path"                         \
 	  " ORDER BY n DESC LIMIT 1 OFFSET ?1 - 1), 0))"                                           \
 	  " SELECT o.version, o.sha FROM old o WHERE"                                              \
 	  " NOT EXISTS (SELECT 1 FROM version w WHERE w.sha = o.sha AND w.kept = 1"                \
@@ -276,12 +277,13 @@
 	  SQL_VERSION("v") "version v" SQL_VERSION_JOIN "v.version > coalesce(?9, 0) AND"          \
 	  SQL_VERSION_REST("v") SQL_VERSION_END)                                                   \
 	X(READ, VIOLATIONS_STEP,                                                                   \
-	  SQL_VIOLATION "(o.step = ?5 OR o.event IN (SELECT id FROM among WHERE among.step = ?5"   \
+	  SQL_VIOLATION("") "(o.step = ?5 OR o.event IN (SELECT id FROM among WHERE among.step = ?5"   \
 	  " AND among.kind = 13)) AND" SQL_VIOLATION_REST)                                         \
-	X(READ, VIOLATIONS_AGENT, SQL_VIOLATION "o.agent = ?4 AND" SQL_VIOLATION_REST)             \
-	X(READ, VIOLATIONS_SINCE, SQL_VIOLATION "o.last_ns >= ?11 AND" SQL_VIOLATION_REST)         \
+	X(READ, VIOLATIONS_AGENT, SQL_VIOLATION("") "o.agent = ?4 AND" SQL_VIOLATION_REST)             \
+	X(READ, VIOLATIONS_SINCE,                                                                  \
+	  SQL_VIOLATION("INDEXED BY violation_last") "o.last_ns >= ?11 AND" SQL_VIOLATION_REST)    \
 	X(READ, VIOLATIONS_ALL,                                                                    \
-	  SQL_VIOLATION "o.event > coalesce(?9, 0) AND" SQL_VIOLATION_REST)                        \
+	  SQL_VIOLATION("") "o.event > coalesce(?9, 0) AND" SQL_VIOLATION_REST)                        \
 	X(READ, READS,                                                                             \
 	  "SELECT u.version, coalesce((SELECT max(m.n) FROM name m WHERE m.path = u.path"          \
 	  " AND m.version = u.version), v.n, 0), u.path, u.open, u.at_ns, v.sha"                   \

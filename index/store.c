@@ -89,7 +89,7 @@ static int link_packed(struct store *s, const struct event *e, struct err *err)
 
 static int rows_of(struct store *s, uint64_t step, uint64_t *ret, struct err *err)
 {
-	struct stmt q = stmt_begin(&s->db, IDX_VIOLATION_ROWS);
+	struct stmt q = stmt_begin(&s->db, IDX_VIOLATION_TALLY);
 	int rc;
 
 	stmt_u64(&q, step);
