@@ -182,29 +182,47 @@ void idx_writer_close(struct idx_writer *w)
 	free(w);
 }
 
-int idx_writer_snapshot(struct idx_writer *w, const char *name, struct err *err)
+/* The copy itself: `name` is an empty file of ours. */
+static int copy_into(struct idx_writer *w, const char *name, struct err *err)
 {
 	struct idx_db db = { 0 };
 	struct stmt s = { 0 };
 	char from[AT_PATH_SIZE];
 	char to[AT_PATH_SIZE];
-	int rc = name_check(name);
+	int rc;
 
-	if (rc < 0)
-		return err_set(err, rc, "snapshot: '%s' is no name", name);
-	rc = idx_writer_sync(w, ring_head(w->ring));
-	if (rc < 0)
-		return err_set(err, rc, "snapshot: the record's writer has failed");
 	if (at_path(w->dir_fd, IDX_FILE, from) < 0 || at_path(w->dir_fd, name, to) < 0)
-		return err_set(err, -ENAMETOOLONG, "snapshot: the name is too long");
+		return err_set(err, -ENAMETOOLONG, "the name is too long");
 	rc = idx_db_open_copy(&db, from, err);
 	if (rc == 0 && sqlite3_prepare_v2(db.h, IDX_SQL_SNAPSHOT, -1, &s.st, NULL) != SQLITE_OK)
-		rc = err_set(err, -EIO, "snapshot: %s", sqlite3_errmsg(db.h));
+		rc = stmt_fail(&db, SQLITE_ERROR, err);
 	if (rc == 0) {
 		stmt_text(&s, bytes_str(to));
 		rc = stmt_run(&db, &s, err);
 	}
 	(void)sqlite3_finalize(s.st);
 	idx_db_close(&db);
-	return rc < 0 ? err_wrap(err, rc, "snapshot") : 0;
+	return rc;
+}
+
+int idx_writer_snapshot(struct idx_writer *w, const char *name, struct err *err)
+{
+	int rc = name_check(name);
+	autofd fd = -1;
+
+	if (rc < 0)
+		return err_set(err, rc, "snapshot: '%s' is no name", name);
+	rc = idx_writer_sync(w, ring_head(w->ring));
+	if (rc < 0)
+		return err_set(err, rc, "snapshot: the record's writer has failed");
+	/* made here, since SQLite would let everybody read it */
+	fd = openat(w->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return err_sys(err, "snapshot");
+	rc = copy_into(w, name, err);
+	if (rc < 0) {
+		(void)unlinkat(w->dir_fd, name, 0);
+		return err_wrap(err, rc, "snapshot");
+	}
+	return 0;
 }
