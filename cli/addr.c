@@ -24,8 +24,8 @@ static void put_str(struct addr *a, const char *s)
 
 static bool plain(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' ||
-	       c == '~';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '-' || c == '.' || c == '_' || c == '~';
 }
 
 static void put_encoded(struct addr *a, const char *s, bool keep_slash)

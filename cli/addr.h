@@ -20,7 +20,8 @@ struct addr {
 /* "/v1/workspaces/W" and tail, which is taken as it is ("/steps"); ws NULL: just tail. */
 void addr_begin(struct addr *a, const char *ws, const char *tail);
 void addr_part(struct addr *a, const char *part); /* "/" and one encoded part */
-void addr_path(struct addr *a, const char *path); /* "/" and an encoded path, its slashes kept; "" adds nothing */
+void addr_path(struct addr *a,
+	       const char *path); /* "/" and an encoded path, its slashes kept; "" adds nothing */
 void addr_arg(struct addr *a, const char *name, const char *value); /* value NULL: nothing */
 const char *addr_str(const struct addr *a);
 

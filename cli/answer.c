@@ -18,22 +18,16 @@ int client_exit_of(long status)
 	switch (status) {
 	case 400:
 	case 405:
-	case 416:
-		return EXIT_USAGE;
+	case 416: return EXIT_USAGE;
 	case 401:
-	case 403:
-		return EXIT_REFUSED;
+	case 403: return EXIT_REFUSED;
 	case 404:
-	case 410:
-		return EXIT_NOT_FOUND;
+	case 410: return EXIT_NOT_FOUND;
 	case 409:
-	case 412:
-		return EXIT_CONFLICT;
+	case 412: return EXIT_CONFLICT;
 	case 429:
-	case 503:
-		return EXIT_BUSY;
-	default:
-		return EXIT_FAILED;
+	case 503: return EXIT_BUSY;
+	default: return EXIT_FAILED;
 	}
 }
 
@@ -81,7 +75,8 @@ static int parse(const struct answer *a, json_t **ret)
 	*ret = json_loadb(buf_str(&a->body), a->body.len, JSON_ALLOW_NUL, &e);
 	if (*ret)
 		return EXIT_OK;
-	(void)fprintf(stderr, "garth: the answer is no JSON (%s); is GARTH_URL a garth server?\n", e.text);
+	(void)fprintf(stderr, "garth: the answer is no JSON (%s); is GARTH_URL a garth server?\n",
+		      e.text);
 	return EXIT_FAILED;
 }
 
@@ -101,7 +96,9 @@ static int judge(int r, const struct answer *a, const struct err *err)
 
 int client_call(struct client *c, const char *method, const char *path, json_t *body, json_t **ret)
 {
-	struct request q = { .method = method, .path = path, .headers = { "Accept: application/json" } };
+	struct request q = { .method = method,
+			     .path = path,
+			     .headers = { "Accept: application/json" } };
 	char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
 	struct err err = { 0 };
 	autoanswer a = { 0 };
@@ -136,12 +133,14 @@ static int page(struct client *c, const struct addr *a, json_t *items, char **ne
 	*next = NULL;
 	if (code != EXIT_OK)
 		return code;
-	if (!json_is_array(json_object_get(j, "items")) || json_array_extend(items, json_object_get(j, "items")) < 0) {
+	if (!json_is_array(json_object_get(j, "items")) ||
+	    json_array_extend(items, json_object_get(j, "items")) < 0) {
 		(void)fprintf(stderr, "garth: the answer is no list\n");
 		code = EXIT_FAILED;
 	}
 	cursor = json_object_get(j, "next");
-	if (code == EXIT_OK && json_is_string(cursor) && !(*next = strdup(json_string_value(cursor))))
+	if (code == EXIT_OK && json_is_string(cursor) &&
+	    !(*next = strdup(json_string_value(cursor))))
 		code = EXIT_FAILED;
 	json_decref(j);
 	return code;
@@ -160,7 +159,8 @@ int client_list(struct client *c, const char *path, uint64_t limit, json_t **ret
 		addr_begin(&a, NULL, path ? path : "");
 		a.query = path && strchr(path, '?');
 		a.cut = !path || a.cut;
-		(void)snprintf(count, sizeof count, "%llu", (unsigned long long)(left < PAGE ? left : PAGE));
+		(void)snprintf(count, sizeof count, "%llu",
+			       (unsigned long long)(left < PAGE ? left : PAGE));
 		addr_arg(&a, "limit", count);
 		addr_arg(&a, "cursor", cursor);
 		code = page(c, &a, items, &cursor);

@@ -55,7 +55,8 @@ static int take_url(struct client *c, struct err *err)
 	if (!url || !*url)
 		url = URL_DEFAULT;
 	if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
-		return err_set(err, -EINVAL, "GARTH_URL: '%s' does not begin with http:// or https://", url);
+		return err_set(err, -EINVAL,
+			       "GARTH_URL: '%s' does not begin with http:// or https://", url);
 	c->url = strdup(url);
 	if (!c->url)
 		return err_set(err, -ENOMEM, "no memory");
@@ -128,8 +129,9 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
 	const struct {
 		const char *name;
 		char *to;
-	} fields[] = { { "Content-Type", a->type },  { "ETag", a->etag },	       { "Repr-Digest", a->digest },
-		       { "X-Garth-Version", a->version }, { "Content-Length", length }, { "Content-Disposition", disposition } };
+	} fields[] = { { "Content-Type", a->type },  { "ETag", a->etag },
+		       { "Repr-Digest", a->digest }, { "X-Garth-Version", a->version },
+		       { "Content-Length", length }, { "Content-Disposition", disposition } };
 
 	if (len > 5 && strncmp(p, "HTTP/", 5) == 0) { /* a new answer: after 100 Continue */
 		a->type[0] = a->etag[0] = a->digest[0] = a->version[0] = '\0';
@@ -139,7 +141,8 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
 	for (size_t i = 0; colon && i < sizeof fields / sizeof fields[0]; i++) {
 		size_t name_len = strlen(fields[i].name);
 
-		if ((size_t)(colon - p) != name_len || strncasecmp(p, fields[i].name, name_len) != 0)
+		if ((size_t)(colon - p) != name_len ||
+		    strncasecmp(p, fields[i].name, name_len) != 0)
 			continue;
 		copy_field(fields[i].to, colon + 1, len - name_len - 1);
 		if (fields[i].to == length)
@@ -174,16 +177,19 @@ static size_t on_read(char *to, size_t size, size_t n, void *ctx)
 		t->code = (int)got;
 		return CURL_READFUNC_ABORT;
 	}
-	progress_add(&t->progress, (size_t)got, t->q->read_len < 0 ? UINT64_MAX : (uint64_t)t->q->read_len);
+	progress_add(&t->progress, (size_t)got,
+		     t->q->read_len < 0 ? UINT64_MAX : (uint64_t)t->q->read_len);
 	return (size_t)got;
 }
 
-static struct curl_slist *header_list(const struct client *c, const struct request *q, bool has_body)
+static struct curl_slist *header_list(const struct client *c, const struct request *q,
+				      bool has_body)
 {
 	struct curl_slist *l = NULL;
 	char type[CLIENT_FIELD_SIZE];
 
-	(void)snprintf(type, sizeof type, "Content-Type: %s", q->type ? q->type : "application/json");
+	(void)snprintf(type, sizeof type, "Content-Type: %s",
+		       q->type ? q->type : "application/json");
 	if (c->key_header)
 		l = curl_slist_append(l, c->key_header);
 	if (has_body)
@@ -213,7 +219,8 @@ static void set_body(CURL *curl, struct transfer *t)
 		(void)curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, q->method);
 }
 
-static void set_all(CURL *curl, struct transfer *t, const char *url, const struct curl_slist *headers, char *why)
+static void set_all(CURL *curl, struct transfer *t, const char *url,
+		    const struct curl_slist *headers, char *why)
 {
 	curl_easy_reset(curl);
 	(void)curl_easy_setopt(curl, CURLOPT_URL, url);
@@ -247,12 +254,14 @@ static int verdict(const struct transfer *t, CURLcode rc, const char *why, struc
 		t->a->cut = true;
 		return 0;
 	}
-	if (rc == CURLE_COULDNT_CONNECT || rc == CURLE_COULDNT_RESOLVE_HOST || rc == CURLE_OPERATION_TIMEDOUT)
-		return err_set(err, -ECONNREFUSED, "no server at %s (%s); is 'garth up' running?", t->c->url,
-			       *why ? why : curl_easy_strerror(rc));
+	if (rc == CURLE_COULDNT_CONNECT || rc == CURLE_COULDNT_RESOLVE_HOST ||
+	    rc == CURLE_OPERATION_TIMEDOUT)
+		return err_set(err, -ECONNREFUSED, "no server at %s (%s); is 'garth up' running?",
+			       t->c->url, *why ? why : curl_easy_strerror(rc));
 	if (rc == CURLE_URL_MALFORMAT)
 		return err_set(err, -EINVAL, "GARTH_URL: '%s' is no address", t->c->url);
-	return err_set(err, -EPIPE, "the connection to %s broke: %s", t->c->url, *why ? why : curl_easy_strerror(rc));
+	return err_set(err, -EPIPE, "the connection to %s broke: %s", t->c->url,
+		       *why ? why : curl_easy_strerror(rc));
 }
 
 int client_ask(struct client *c, const struct request *q, struct answer *a, struct err *err)

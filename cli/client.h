@@ -25,31 +25,31 @@
 struct client;
 
 struct request {
-	const char *method;       /* "GET", "HEAD", "POST", "PUT", "DELETE" */
-	const char *path;         /* encoded, with its query: "/v1/workspaces/w" */
+	const char *method;                      /* "GET", "HEAD", "POST", "PUT", "DELETE" */
+	const char *path;                        /* encoded, with its query: "/v1/workspaces/w" */
 	const char *headers[CLIENT_HEADERS_MAX]; /* "Accept: ..."; NULL ends them */
-	const char *type;         /* of the body; NULL: application/json */
-	struct bytes body;        /* where read is NULL; p NULL: none */
+	const char *type;                        /* of the body; NULL: application/json */
+	struct bytes body;                       /* where read is NULL; p NULL: none */
 	/* a body from elsewhere: fill up to cap bytes; 0 the end, negative errno */
 	ssize_t (*read)(void *ctx, char *to, size_t cap);
-	int64_t read_len;         /* -1: not known */
+	int64_t read_len; /* -1: not known */
 	/* bytes of a 2xx answer as they come, instead of keeping them; 0, or a negative errno that ends it */
 	int (*sink)(void *ctx, struct bytes data);
 	void *ctx;
-	bool progress;            /* show it, where stderr is a terminal */
+	bool progress; /* show it, where stderr is a terminal */
 	const char *progress_name;
 };
 
 struct answer {
-	long status;              /* HTTP; 0: none came */
-	struct buf body;          /* what no sink took */
-	uint64_t content_len;     /* of the header; UINT64_MAX: not said */
+	long status;          /* HTTP; 0: none came */
+	struct buf body;      /* what no sink took */
+	uint64_t content_len; /* of the header; UINT64_MAX: not said */
 	char type[CLIENT_FIELD_SIZE];
 	char etag[CLIENT_FIELD_SIZE];
 	char digest[CLIENT_FIELD_SIZE];  /* Repr-Digest */
 	char version[CLIENT_FIELD_SIZE]; /* X-Garth-Version */
-	bool attachment;          /* a Content-Disposition came: a file, not a folder's listing */
-	bool cut;                 /* the connection ended before the answer did */
+	bool attachment; /* a Content-Disposition came: a file, not a folder's listing */
+	bool cut;        /* the connection ended before the answer did */
 };
 
 /* 0, or -EINVAL (GARTH_URL), -ENOMEM. */
@@ -64,13 +64,15 @@ void answer_fini(struct answer *a);
  * Ask. 0 where an answer came, whatever its status (and wholly unless a->cut); else -ECONNREFUSED and the like (nobody there), -EPIPE it broke off before
  * the status, what sink or read gave. a is filled anew.
  */
-must_check int client_ask(struct client *c, const struct request *q, struct answer *a, struct err *err);
+must_check int client_ask(struct client *c, const struct request *q, struct answer *a,
+			  struct err *err);
 
 /*
  * The whole of a usual call: ask, and where the answer is not 2xx or does not come, say on stderr why. Gives EXIT_OK with the parsed
  * body in *ret (NULL where it has none; ret may be NULL), else the exit code. @body is taken; NULL: none.
  */
-must_check int client_call(struct client *c, const char *method, const char *path, json_t *body, json_t **ret);
+must_check int client_call(struct client *c, const char *method, const char *path, json_t *body,
+			   json_t **ret);
 
 /*
  * All items of a list: pages until there are no more or `limit` (0: no limit) are there, as one array. @path with its query, which may be

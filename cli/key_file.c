@@ -14,13 +14,15 @@ static int accept_key(struct bytes key, const char *from, char **ret, struct err
 {
 	const char *p = key.p;
 
-	while (key.len && (p[key.len - 1] == '\n' || p[key.len - 1] == '\r' || p[key.len - 1] == ' '))
+	while (key.len &&
+	       (p[key.len - 1] == '\n' || p[key.len - 1] == '\r' || p[key.len - 1] == ' '))
 		key.len--;
 	if (key.len == 0)
 		return err_set(err, -EINVAL, "%s: the key is empty", from);
 	for (size_t i = 0; i < key.len; i++)
 		if (p[i] <= ' ' || p[i] > '~')
-			return err_set(err, -EINVAL, "%s: the key has characters that no key has", from);
+			return err_set(err, -EINVAL, "%s: the key has characters that no key has",
+				       from);
 	*ret = strndup(p, key.len);
 	return *ret ? 0 : err_set(err, -ENOMEM, "no memory");
 }
@@ -37,7 +39,8 @@ int key_find(char **ret, struct err *err)
 	if (key && *key)
 		return accept_key(bytes_str(key), "GARTH_API_KEY", ret, err);
 	dir = open(data && *data ? data : DATA_DEFAULT, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	fd = dir < 0 ? -1 : openat(dir, "admin.key", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	fd = dir < 0 ? -1
+		     : openat(dir, "admin.key", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return err_set(err, -ENOENT, "no key");
 	r = fd_read_all(fd, &text);

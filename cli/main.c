@@ -47,7 +47,8 @@ static const struct command commands[] = {
 
 static void help(FILE *f)
 {
-	(void)fputs("Usage: garth COMMAND [ARG]...\n\nA shared workspace for AI agents: rules that the filesystem enforces, a sandbox "
+	(void)fputs("Usage: garth COMMAND [ARG]...\n\nA shared workspace for AI agents: rules that "
+		    "the filesystem enforces, a sandbox "
 		    "for their code,\nand a record of who made what from what.\n\nCommands:\n",
 		    f);
 	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
@@ -56,10 +57,13 @@ static void help(FILE *f)
 		else
 			(void)fputc('\n', f);
 	}
-	(void)fputs("\n'garth COMMAND --help' says more. Environment: GARTH_URL (default http://127.0.0.1:7420),\n"
-		    "GARTH_API_KEY (else admin.key of GARTH_DATA, default /var/lib/garth), GARTH_WORKSPACE, GARTH_AGENT,\n"
+	(void)fputs("\n'garth COMMAND --help' says more. Environment: GARTH_URL (default "
+		    "http://127.0.0.1:7420),\n"
+		    "GARTH_API_KEY (else admin.key of GARTH_DATA, default /var/lib/garth), "
+		    "GARTH_WORKSPACE, GARTH_AGENT,\n"
 		    "NO_COLOR.\n\n"
-		    "Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 refused, 5 conflict, 6 busy, 7 no server.\n"
+		    "Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 refused, 5 conflict, 6 "
+		    "busy, 7 no server.\n"
 		    "'garth run' gives the program's own.\n",
 		    f);
 }
@@ -76,7 +80,8 @@ int main(int argc, char **argv)
 		(void)puts("garth " GARTH_VERSION);
 		return EXIT_OK;
 	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "help") == 0) {
 		if (argc == 2) {
 			help(stdout);
 			return EXIT_OK;

@@ -35,8 +35,9 @@ int opts_wrong(const struct opt_usage *u, const char *fmt, ...)
 static void help_row(char letter, const char *name, const char *arg, const char *text)
 {
 	char left[80];
-	int n = snprintf(left, sizeof left, "  %c%c%s --%s%s%s", letter ? '-' : ' ', letter ? letter : ' ',
-			 letter ? "," : " ", name, arg ? " " : "", arg ? arg : "");
+	int n = snprintf(left, sizeof left, "  %c%c%s --%s%s%s", letter ? '-' : ' ',
+			 letter ? letter : ' ', letter ? "," : " ", name, arg ? " " : "",
+			 arg ? arg : "");
 
 	if (n < HELP_COLUMN)
 		(void)printf("%-*s%s\n", HELP_COLUMN, left, text);
@@ -46,7 +47,8 @@ static void help_row(char letter, const char *name, const char *arg, const char 
 
 static void help(const struct opt_usage *u)
 {
-	(void)printf("Usage: garth %s%s%s\n\n%s\n\nOptions:\n", u->name, u->args[0] ? " " : "", u->args, u->what);
+	(void)printf("Usage: garth %s%s%s\n\n%s\n\nOptions:\n", u->name, u->args[0] ? " " : "",
+		     u->args, u->what);
 	for (const struct opt *o = u->opts; o->kind != OPT_END; o++)
 		help_row(o->letter, o->name, o->arg, o->help);
 	help_row('h', "help", NULL, "show this and exit");
@@ -88,7 +90,8 @@ static int count_parse(const char *s, uint64_t *ret)
 	return errno || *end || *ret == 0 ? -EINVAL : 0;
 }
 
-static int name_of(const struct opt_usage *u, const struct opt *o, const char *value, const char *from)
+static int name_of(const struct opt_usage *u, const struct opt *o, const char *value,
+		   const char *from)
 {
 	struct err err = { 0 };
 
@@ -111,14 +114,17 @@ static int add_to_list(const struct opt_usage *u, const struct opt *o, const cha
 /* A number with a unit of its own kind. */
 static int measure(const struct opt_usage *u, const struct opt *o, const char *value)
 {
-	if (o->kind == OPT_DURATION && (clock_parse_duration(value, o->to) < 0 || *(int64_t *)o->to == 0))
-		return opts_wrong(u, "--%s: '%s' is no duration (such as 30s, 5m, 1h30m)", o->name, value);
+	if (o->kind == OPT_DURATION &&
+	    (clock_parse_duration(value, o->to) < 0 || *(int64_t *)o->to == 0))
+		return opts_wrong(u, "--%s: '%s' is no duration (such as 30s, 5m, 1h30m)", o->name,
+				  value);
 	if (o->kind == OPT_SIZE && (size_parse(value, o->to) < 0 || *(uint64_t *)o->to == 0))
 		return opts_wrong(u, "--%s: '%s' is no size (such as 512MiB, 1G)", o->name, value);
 	if (o->kind == OPT_COUNT && count_parse(value, o->to) < 0)
 		return opts_wrong(u, "--%s: '%s' is no number above 0", o->name, value);
 	if (o->kind == OPT_CPUS && cpus_parse(value, o->to) < 0)
-		return opts_wrong(u, "--%s: '%s' is no count of cpus (such as 2, 0.5)", o->name, value);
+		return opts_wrong(u, "--%s: '%s' is no count of cpus (such as 2, 0.5)", o->name,
+				  value);
 	return OPTS_DONE;
 }
 
@@ -127,25 +133,18 @@ static int take(const struct opt_usage *u, const struct opt *o, const char *valu
 	char from[64];
 
 	switch (o->kind) {
-	case OPT_FLAG:
-		*(bool *)o->to = true;
-		break;
-	case OPT_TEXT:
-		*(const char **)o->to = value;
-		break;
-	case OPT_LIST:
-		return add_to_list(u, o, value);
+	case OPT_FLAG: *(bool *)o->to = true; break;
+	case OPT_TEXT: *(const char **)o->to = value; break;
+	case OPT_LIST: return add_to_list(u, o, value);
 	case OPT_DURATION:
 	case OPT_SIZE:
 	case OPT_COUNT:
-	case OPT_CPUS:
-		return measure(u, o, value);
+	case OPT_CPUS: return measure(u, o, value);
 	case OPT_WORKSPACE:
 	case OPT_AGENT:
 		(void)snprintf(from, sizeof from, "--%s", o->name);
 		return name_of(u, o, value, from);
-	case OPT_END:
-		break;
+	case OPT_END: break;
 	}
 	return OPTS_DONE;
 }
@@ -194,7 +193,8 @@ static unsigned tables(const struct opt_usage *u, struct getopt_tables *t)
 	for (const struct opt *o = u->opts; o->kind != OPT_END; o++, n++) {
 		invariant(n < OPTS_MAX);
 		t->longs[n] = (struct option){ .name = o->name,
-					       .has_arg = o->kind == OPT_FLAG ? no_argument : required_argument,
+					       .has_arg = o->kind == OPT_FLAG ? no_argument
+									      : required_argument,
 					       .val = o->letter ? o->letter : LONG_ONLY + (int)n };
 		if (!o->letter)
 			continue;
@@ -262,6 +262,7 @@ int opts_parse(const struct opt_usage *u, int argc, char **argv, char ***ret_arg
 	if (*ret_count < u->args_min)
 		return opts_wrong(u, "too few arguments: garth %s %s", u->name, u->args);
 	if (u->args_max >= 0 && *ret_count > u->args_max)
-		return opts_wrong(u, "'%s' is too much: garth %s %s", (*ret_args)[u->args_max], u->name, u->args);
+		return opts_wrong(u, "'%s' is too much: garth %s %s", (*ret_args)[u->args_max],
+				  u->name, u->args);
 	return OPTS_DONE;
 }

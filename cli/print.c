@@ -14,7 +14,7 @@
 #include "cli/exit.h"
 
 static const char *const codes[] = {
-	[COLOR_NONE] = "",	     [COLOR_RED] = "\033[31m", [COLOR_GREEN] = "\033[32m",
+	[COLOR_NONE] = "",           [COLOR_RED] = "\033[31m", [COLOR_GREEN] = "\033[32m",
 	[COLOR_YELLOW] = "\033[33m", [COLOR_DIM] = "\033[2m",  [COLOR_BOLD] = "\033[1m",
 };
 
@@ -43,7 +43,10 @@ static unsigned decode(const unsigned char *p, uint32_t *ret)
 	static const struct {
 		unsigned char mask, lead;
 		uint32_t least; /* shorter forms would do for less */
-	} forms[] = { { 0x80, 0x00, 0 }, { 0xe0, 0xc0, 0x80 }, { 0xf0, 0xe0, 0x800 }, { 0xf8, 0xf0, 0x10000 } };
+	} forms[] = { { 0x80, 0x00, 0 },
+		      { 0xe0, 0xc0, 0x80 },
+		      { 0xf0, 0xe0, 0x800 },
+		      { 0xf8, 0xf0, 0x10000 } };
 
 	for (unsigned n = 0; n < sizeof forms / sizeof forms[0]; n++) {
 		uint32_t c = p[0] & (unsigned char)~forms[n].mask;
@@ -56,7 +59,8 @@ static unsigned decode(const unsigned char *p, uint32_t *ret)
 			c = c << 6 | (p[i] & 0x3f);
 		}
 		*ret = c;
-		return c < forms[n].least || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : n + 1;
+		return c < forms[n].least || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0
+											 : n + 1;
 	}
 	return 0;
 }
@@ -66,7 +70,11 @@ static bool unsafe(uint32_t c)
 {
 	static const struct {
 		uint32_t first, last;
-	} ranges[] = { { 0, 0x1f }, { 0x7f, 0x9f }, { 0x200e, 0x200f }, { 0x2028, 0x202e }, { 0x2066, 0x2069 } };
+	} ranges[] = { { 0, 0x1f },
+		       { 0x7f, 0x9f },
+		       { 0x200e, 0x200f },
+		       { 0x2028, 0x202e },
+		       { 0x2066, 0x2069 } };
 
 	for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
 		if (c >= ranges[i].first && c <= ranges[i].last)

@@ -26,7 +26,8 @@ char *print_safe_dup(const char *text);
 
 /* A table: the cells of all rows are kept until it is printed, so that columns line up. */
 struct table {
-	const char *const *heads; /* NULL-terminated; "" no heading; a leading '>' aligns to the right */
+	const char *const
+		*heads; /* NULL-terminated; "" no heading; a leading '>' aligns to the right */
 	unsigned columns;
 	struct table_row *rows;
 	size_t count, cap;

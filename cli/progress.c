@@ -35,14 +35,16 @@ void progress_add(struct progress *p, size_t n, uint64_t all)
 	p->shown_ns = now;
 	p->shown = true;
 	size_text(p->done, done);
-	size_text((uint64_t)((double)p->done * (double)NS_PER_S / (double)(now - p->begun_ns)), speed);
+	size_text((uint64_t)((double)p->done * (double)NS_PER_S / (double)(now - p->begun_ns)),
+		  speed);
 	(void)fputs("\r\033[K", stderr);
 	print_safe(stderr, p->name);
 	if (all == UINT64_MAX || all == 0) {
 		(void)fprintf(stderr, "  %s  %s/s", done, speed);
 	} else {
 		size_text(all, whole);
-		(void)fprintf(stderr, "  %s of %s  %u%%  %s/s", done, whole, (unsigned)((double)p->done * 100 / (double)all), speed);
+		(void)fprintf(stderr, "  %s of %s  %u%%  %s/s", done, whole,
+			      (unsigned)((double)p->done * 100 / (double)all), speed);
 	}
 	(void)fflush(stderr);
 }

@@ -18,6 +18,6 @@ struct progress {
 
 void progress_begin(struct progress *p, const char *name);
 void progress_add(struct progress *p, size_t n, uint64_t all); /* all UINT64_MAX: not known */
-void progress_end(struct progress *p); /* wipes the line */
+void progress_end(struct progress *p);                         /* wipes the line */
 
 #endif

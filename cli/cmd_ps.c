@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cli/cmd_ps.c - garth ps, kill, logs, steps: steps as a list, and what is done to one.
+ * Not here: one step in full (cli/cmd_step.c).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/addr.h"
+#include "cli/cmd.h"
+#include "cli/exit.h"
+#include "cli/find.h"
+#include "cli/opts.h"
+#include "cli/print.h"
+#include "cli/sub.h"
+#include "core/fd.h"
+#include "core/id.h"
+
+/* How it ended, or that it did not yet. */
+static const char *end_of(const json_t *s)
+{
+	const char *reason = field_text(s, "reason");
+
+	return reason ? reason : field_text(s, "state");
+}
+
+static enum color color_of(const json_t *s)
+{
+	const char *reason = field_text(s, "reason");
+
+	if (!reason)
+		return COLOR_NONE;
+	return strcmp(reason, "exited") == 0 && field_int(s, "exit_code") == 0 ? COLOR_NONE
+									       : COLOR_YELLOW;
+}
+
+static int running(struct client *c, const char *ws, json_t *all)
+{
+	static const char *const states[] = { "running", "queued" };
+	autojson names = NULL;
+	struct addr a;
+	int r = find_workspaces(c, ws, &names);
+
+	for (size_t i = 0; r == EXIT_OK && i < json_array_size(names) * 2; i++) {
+		autojson items = NULL;
+
+		addr_begin(&a, json_string_value(json_array_get(names, i / 2)), "/steps");
+		addr_arg(&a, "state", states[i % 2]);
+		r = client_list(c, addr_str(&a), 0, &items);
+		if (r == EXIT_OK)
+			(void)json_array_extend(all, items);
+	}
+	return r;
+}
+
+int cmd_ps(int argc, char **argv)
+{
+	static const char *const heads[] = { "STEP",    "WORKSPACE", "AGENT", "STATE",
+					     "STARTED", "SANDBOX",   "JOB",   NULL };
+	const char *ws = NULL;
+	bool as_json = false;
+	const struct opt opts[] = {
+		{ OPT_WORKSPACE, 'w', "workspace", "W", "only this workspace", &ws, false },
+		{ OPT_FLAG, 0, "json", NULL, "print {items: [...]}", &as_json, false },
+		{ 0 },
+	};
+	const struct opt_usage u = { "ps", "[-w W]", "List the steps that run or wait.",
+				     NULL, opts,     0,
+				     0,    false };
+	autoclient c = NULL;
+	autojson all = json_array();
+	autotable t;
+	char **args;
+	int n, r = opts_parse(&u, argc, argv, &args, &n);
+
+	table_init(&t, heads);
+	if (r != OPTS_DONE)
+		return r;
+	r = client_start(&c);
+	if (r == EXIT_OK)
+		r = running(c, ws, all);
+	if (r != EXIT_OK)
+		return r;
+	if (as_json)
+		return print_done(print_items(all));
+	for (size_t i = 0; i < json_array_size(all); i++) {
+		const json_t *s = json_array_get(all, i);
+		char at[NUMBER_TEXT_SIZE];
+		const char *cells[] = { field_text(s, "step"),
+					field_text(s, "workspace"),
+					field_text(s, "agent"),
+					field_text(s, "state"),
+					field_time(s, "started_at", at),
+					field_text(s, "sandbox"),
+					field_text(s, "job") };
+
+		table_row(&t, COLOR_NONE, cells);
+	}
+	return print_done(table_print(&t, stdout));
+}
+
+/* What kill and logs begin with: the step's id checked, its workspace found, the address of it. */
+static int of_step(const struct opt_usage *u, struct client **c, const char *ws, const char *step,
+		   struct addr *a)
+{
+	char where[IDENT_SIZE];
+	uint64_t id;
+	int r;
+
+	if (id_parse(ID_STEP, step, &id) < 0)
+		return opts_wrong(u, "'%s' is no step id (s_...)", step);
+	r = client_start(c);
+	if (r == EXIT_OK)
+		r = find_item(*c, ws, "steps", step, where, NULL);
+	if (r != EXIT_OK)
+		return r;
+	addr_begin(a, where, "/steps");
+	addr_part(a, step);
+	return EXIT_OK;
+}
+
+int cmd_kill(int argc, char **argv)
+{
+	const char *ws = NULL;
+	const struct opt opts[] = { { OPT_WORKSPACE, 'w', "workspace", "W",
+				      "its workspace; without it, it is looked for", &ws, false },
+				    { 0 } };
+	const struct opt_usage u = { "kill", "STEP", "End a step: all its processes are killed.",
+				     NULL,   opts,   1,
+				     1,      false };
+	autoclient c = NULL;
+	struct addr a;
+	char **args;
+	int n, r = opts_parse(&u, argc, argv, &args, &n);
+
+	if (r != OPTS_DONE)
+		return r;
+	r = of_step(&u, &c, ws, args[0], &a);
+	return r == EXIT_OK ? client_call(c, "DELETE", addr_str(&a), NULL, NULL) : r;
+}
+
+static int to_stdout(void *ctx, struct bytes data)
+{
+	(void)ctx;
+	return fd_write_full(STDOUT_FILENO, data.p, data.len);
+}
+
+int cmd_logs(int argc, char **argv)
+{
+	const char *ws = NULL;
+	bool errors = false;
+	const struct opt opts[] = {
+		{ OPT_WORKSPACE, 'w', "workspace", "W",
+		  "its workspace; without it, it is looked for", &ws, false },
+		{ OPT_FLAG, 0, "stderr", NULL, "its stderr in place of its stdout", &errors,
+		  false },
+		{ 0 },
+	};
+	const struct opt_usage u = { "logs",
+				     "STEP [--stderr]",
+				     "Print what a step has written so far.",
+				     NULL,
+				     opts,
+				     1,
+				     1,
+				     false };
+	struct request q = { .method = "GET", .sink = to_stdout };
+	autoanswer answer = { 0 };
+	autoclient c = NULL;
+	struct err err = { 0 };
+	struct addr a;
+	char **args;
+	int n, r = opts_parse(&u, argc, argv, &args, &n);
+
+	if (r != OPTS_DONE)
+		return r;
+	r = of_step(&u, &c, ws, args[0], &a);
+	if (r != EXIT_OK)
+		return r;
+	addr_part(&a, errors ? "stderr" : "stdout");
+	q.path = addr_str(&a);
+	r = client_ask(c, &q, &answer, &err);
+	if (r < 0)
+		return client_broken(r, &err);
+	if (answer.status < 200 || answer.status >= 300)
+		return client_failed(&answer);
+	if (answer.cut)
+		return client_broken(-EPIPE,
+				     &(struct err){ -EPIPE,
+						    "the connection broke before the log ended" });
+	return EXIT_OK;
+}
+
+static void steps_row(struct table *t, const json_t *s)
+{
+	char exit_code[NUMBER_TEXT_SIZE], at[NUMBER_TEXT_SIZE], wall[NUMBER_TEXT_SIZE],
+		made[NUMBER_TEXT_SIZE], refused[NUMBER_TEXT_SIZE];
+	const char *cells[] = { field_text(s, "step"),
+				field_text(s, "agent"),
+				field_text(s, "kind"),
+				end_of(s),
+				field_number(s, "exit_code", exit_code),
+				field_time(s, "started_at", at),
+				field_number(s, "wall_ms", wall),
+				field_number(s, "artifact_count", made),
+				field_number(s, "violation_count", refused),
+				field_text(s, "job") };
+
+	table_row(t, field_int(s, "violation_count") > 0 ? COLOR_RED : color_of(s), cells);
+}
+
+int cmd_steps(int argc, char **argv)
+{
+	static const char *const heads[] = { "STEP",     "AGENT",   "KIND",     "END",
+					     ">EXIT",    "STARTED", ">WALL MS", ">FILES",
+					     ">REFUSED", "JOB",     NULL };
+	const char *ws = NULL, *agent = NULL, *job = NULL;
+	uint64_t limit = 0;
+	bool as_json = false;
+	const struct opt opts[] = {
+		{ OPT_WORKSPACE, 'w', "workspace", "W", "the workspace", &ws, true },
+		{ OPT_TEXT, 0, "agent", "A", "only this agent's", &agent, false },
+		{ OPT_TEXT, 0, "job", "LABEL", "only this task's", &job, false },
+		{ OPT_COUNT, 0, "limit", "N", "at most so many, the newest", &limit, false },
+		{ OPT_FLAG, 0, "json", NULL, "print {items: [...]}", &as_json, false },
+		{ 0 },
+	};
+	const struct opt_usage u = {
+		"steps", "-w W", "List the steps of a workspace, the newest first.", NULL, opts, 0,
+		0,       false
+	};
+	autoclient c = NULL;
+	autojson items = NULL;
+	autotable t;
+	struct addr a;
+	char **args;
+	int n, r = opts_parse(&u, argc, argv, &args, &n);
+
+	table_init(&t, heads);
+	if (r != OPTS_DONE)
+		return r;
+	r = client_start(&c);
+	if (r != EXIT_OK)
+		return r;
+	addr_begin(&a, ws, "/steps");
+	addr_arg(&a, "agent", agent);
+	addr_arg(&a, "job", job);
+	r = client_list(c, addr_str(&a), limit, &items);
+	if (r != EXIT_OK)
+		return r;
+	if (as_json)
+		return print_done(print_items(items));
+	for (size_t i = 0; i < json_array_size(items); i++)
+		steps_row(&t, json_array_get(items, i));
+	return print_done(table_print(&t, stdout));
+}

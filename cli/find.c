@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cli/find.c - which workspace a step or a sandbox is in.
+ */
+#include "cli/find.h"
+
+#include <stdio.h>
+
+#include "cli/addr.h"
+#include "cli/exit.h"
+#include "cli/print.h"
+#include "cli/sub.h"
+
+int find_workspaces(struct client *c, const char *ws, json_t **ret)
+{
+	json_t *items = NULL, *names = json_array();
+	int r = EXIT_OK;
+
+	if (ws)
+		(void)json_array_append_new(names, json_string(ws));
+	else
+		r = client_list(c, "/v1/workspaces", 0, &items);
+	for (size_t i = 0; i < json_array_size(items); i++) {
+		const char *name = field_text(json_array_get(items, i), "name");
+
+		if (name && ident_check(name, "workspace", NULL) == 0)
+			(void)json_array_append_new(names, json_string(name));
+	}
+	json_decref(items);
+	if (r != EXIT_OK) {
+		json_decref(names);
+		return r;
+	}
+	*ret = names;
+	return EXIT_OK;
+}
+
+/* Ask one workspace; *ret stays NULL where it has no such thing. With `only`, that is said as the server says it. */
+static int ask(struct client *c, const char *ws, const char *what, const char *id, bool only,
+	       json_t **ret)
+{
+	struct addr a;
+	struct request q = { .method = "GET", .headers = { "Accept: application/json" } };
+	autoanswer answer = { 0 };
+	struct err err = { 0 };
+	int r;
+
+	addr_begin(&a, ws, "");
+	addr_part(&a, what);
+	addr_part(&a, id);
+	q.path = addr_str(&a);
+	r = client_ask(c, &q, &answer, &err);
+	if (r < 0)
+		return client_broken(r, &err);
+	if (!only && (answer.status == 404 || answer.status == 403))
+		return EXIT_OK;
+	if (answer.status != 200)
+		return client_failed(&answer);
+	*ret = json_loadb(buf_str(&answer.body), answer.body.len, JSON_ALLOW_NUL, NULL);
+	return *ret ? EXIT_OK
+		    : client_broken(-EBADMSG, &(struct err){ -EBADMSG, "the answer is no JSON" });
+}
+
+int find_item(struct client *c, const char *ws, const char *what, const char *id,
+	      char ret_ws[IDENT_SIZE], json_t **ret_item)
+{
+	autojson names = NULL;
+	json_t *found = NULL;
+	int r = find_workspaces(c, ws, &names);
+
+	for (size_t i = 0; r == EXIT_OK && !found && i < json_array_size(names); i++) {
+		(void)snprintf(ret_ws, IDENT_SIZE, "%s",
+			       json_string_value(json_array_get(names, i)));
+		r = ask(c, ret_ws, what, id, ws != NULL, &found);
+	}
+	if (r != EXIT_OK)
+		return r;
+	if (!found) {
+		(void)fputs("garth: there is no ", stderr);
+		print_safe(stderr, id);
+		(void)fputs(" in any workspace that this key can see\n", stderr);
+		return EXIT_NOT_FOUND;
+	}
+	if (ret_item)
+		*ret_item = found;
+	else
+		json_decref(found);
+	return EXIT_OK;
+}
