@@ -10,6 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* the functions themselves, not what the header makes of them */
+#undef err_set
+#undef err_wrap
+#undef err_errno
+
 static void put(struct err *err, int code, const char *text)
 {
 	size_t len = strnlen(text, sizeof err->msg - 1);
@@ -19,7 +24,7 @@ static void put(struct err *err, int code, const char *text)
 	err->msg[len] = '\0';
 }
 
-int(err_set)(struct err *err, int code, const char *fmt, ...)
+int err_set(struct err *err, int code, const char *fmt, ...)
 {
 	char text[sizeof err->msg];
 	va_list ap;
@@ -33,7 +38,7 @@ int(err_set)(struct err *err, int code, const char *fmt, ...)
 	return code;
 }
 
-int(err_wrap)(struct err *err, int code, const char *fmt, ...)
+int err_wrap(struct err *err, int code, const char *fmt, ...)
 {
 	char text[sizeof err->msg * 2];
 	va_list ap;
@@ -54,7 +59,7 @@ int(err_wrap)(struct err *err, int code, const char *fmt, ...)
 	return code;
 }
 
-int(err_errno)(struct err *err, int code, const char *fmt, ...)
+int err_errno(struct err *err, int code, const char *fmt, ...)
 {
 	char text[sizeof err->msg * 2];
 	const char *why =
