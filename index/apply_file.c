@@ -60,8 +60,8 @@ static int version_get(struct idx_db *db, uint64_t version, struct is *ret, stru
 		struct bytes path = stmt_col_bytes(&s, 0);
 
 		/* longer ones can't be: then it lives nowhere */
-		ret->path = bytes_of(ret->path_room,
-				     path.len <= sizeof ret->path_room ? path.len : 0);
+		ret->path =
+			bytes_of(ret->path_room, path.len <= sizeof ret->path_room ? path.len : 0);
 		if (ret->path.len)
 			memcpy(ret->path_room, path.p, ret->path.len);
 		ret->state = (uint8_t)stmt_col_u64(&s, 1);

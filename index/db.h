@@ -17,7 +17,8 @@
 /* All: db is zeroed before; after a failure idx_db_close is due too. */
 
 /* The writer's: WAL, brought to the newest schema. The file exists. -EPROTO of a newer garth, -EBADMSG damaged or no index. */
-must_check int idx_db_open_write(struct idx_db *db, const char *path, unsigned groups, struct err *err);
+must_check int idx_db_open_write(struct idx_db *db, const char *path, unsigned groups,
+				 struct err *err);
 
 /*
  * A reader's: mode=ro. -ENOENT, -EPROTO of another garth (message says which), -EBADMSG.

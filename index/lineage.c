@@ -335,11 +335,9 @@ int idx_lineage(struct idx_reader *r, struct bytes path, uint64_t n, bool downst
 		int (*node)(void *, const struct idx_node *),
 		int (*edge)(void *, const struct idx_edge *), void *ctx, bool *ret_cut)
 {
-	struct walk w = { .r = r,
-			  .downstream = downstream,
-			  .node = node,
-			  .edge = edge,
-			  .ctx = ctx };
+	struct walk w = {
+		.r = r, .downstream = downstream, .node = node, .edge = edge, .ctx = ctx
+	};
 	uint64_t start = 0;
 	struct stmt tx = stmt_begin(&r->db, IDX_BEGIN); /* one state of the record for all of it */
 	int rc = stmt_run(&r->db, &tx, NULL);

@@ -91,57 +91,57 @@ void query_filter_fini(struct query_filter *q)
 	q->room = NULL;
 }
 
-static void bind_u64(struct stmt *s, bool there, uint64_t v)
+/* One parameter: null, a number, bytes or text. */
+struct value {
+	enum { NOTHING, NUMBER, BLOB, TEXT } kind;
+	int64_t number;
+	struct bytes bytes;
+};
+
+static struct value number_if(bool there, uint64_t n)
 {
-	if (there)
-		stmt_u64(s, v);
-	else
-		stmt_null(s);
+	return (struct value){ .kind = there ? NUMBER : NOTHING, .number = (int64_t)n };
 }
 
-static void bind_blob(struct stmt *s, bool there, struct bytes v)
+static struct value blob_if(bool there, struct bytes b)
 {
-	if (there)
-		stmt_blob(s, v);
-	else
-		stmt_null(s);
+	return (struct value){ .kind = there ? BLOB : NOTHING, .bytes = b };
+}
+
+static void bind(struct stmt *s, const struct value *v)
+{
+	switch (v->kind) {
+	case NOTHING: stmt_null(s); break;
+	case NUMBER: stmt_i64(s, v->number); break;
+	case BLOB: stmt_blob(s, v->bytes); break;
+	case TEXT: stmt_text(s, v->bytes); break;
+	}
 }
 
 struct stmt query_begin(struct idx_reader *r, enum idx_stmt which, const struct query_filter *q)
 {
 	const struct idx_filter *f = q->f;
+	const struct value values[] = {
+		/* the order of index/sql.h */
+		blob_if(q->has_path, q->path),
+		blob_if(q->room != NULL, q->slash),
+		blob_if(q->room != NULL, q->behind),
+		number_if(q->has_agent, q->agent),
+		number_if(f->step != 0, f->step),
+		number_if(f->n != 0, f->n),
+		blob_if(f->sha != NULL, bytes_of(f->sha, f->sha ? SHA256_LEN : 0)),
+		number_if(f->newest, 1),
+		number_if(f->after != 0, f->after),
+		number_if(true, f->limit && f->limit <= INT64_MAX ? f->limit : UINT64_MAX),
+		number_if(f->since_ns != 0, (uint64_t)f->since_ns),
+		{ .kind = f->job ? TEXT : NOTHING, .bytes = bytes_str(f->job ? f->job : "") },
+		number_if(f->open, 1),
+	};
 	struct stmt s = stmt_begin(&r->db, which);
-	int max = sqlite3_bind_parameter_count(s.st);
+	int max = sqlite3_bind_parameter_count(s.st); /* the highest number that it knows */
 
-	/* up to the highest number that this statement knows */
-	if (max >= 1)
-		bind_blob(&s, q->has_path, q->path);
-	if (max >= 2)
-		bind_blob(&s, q->room != NULL, q->slash);
-	if (max >= 3)
-		bind_blob(&s, q->room != NULL, q->behind);
-	if (max >= 4)
-		bind_u64(&s, q->has_agent, q->agent);
-	if (max >= 5)
-		bind_u64(&s, f->step != 0, f->step);
-	if (max >= 6)
-		bind_u64(&s, f->n != 0, f->n);
-	if (max >= 7)
-		stmt_sha(&s, f->sha);
-	if (max >= 8)
-		bind_u64(&s, f->newest, 1);
-	if (max >= 9)
-		bind_u64(&s, f->after != 0, f->after);
-	if (max >= 10)
-		stmt_i64(&s, f->limit && f->limit <= INT64_MAX ? (int64_t)f->limit : -1);
-	if (max >= 11)
-		bind_u64(&s, f->since_ns != 0, (uint64_t)f->since_ns);
-	if (max >= 12 && f->job)
-		stmt_text(&s, bytes_str(f->job));
-	else if (max >= 12)
-		stmt_null(&s);
-	if (max >= 13)
-		bind_u64(&s, f->open, 1);
+	for (int i = 0; i < max && i < (int)(sizeof values / sizeof values[0]); i++)
+		bind(&s, &values[i]);
 	return s;
 }
 

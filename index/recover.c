@@ -25,9 +25,8 @@ static int lock_folder(int dir_fd, int *ret_fd, struct err *err)
 		return err_sys(err, "the workspace's folder");
 	/* not on index.db: closing a descriptor of it would drop SQLite's own locks */
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK
-			       ? err_set(err, -EBUSY, "index.db has another writer")
-			       : err_sys(err, "lock the workspace's folder");
+		return errno == EWOULDBLOCK ? err_set(err, -EBUSY, "index.db has another writer")
+					    : err_sys(err, "lock the workspace's folder");
 	*ret_fd = fd_steal(&fd);
 	return 0;
 }

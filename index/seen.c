@@ -42,8 +42,8 @@ static struct seen_slot *find(const struct seen *s, struct seen_key key)
 	for (size_t i = hash & (s->cap - 1);; i = (i + 1) & (s->cap - 1)) {
 		struct seen_slot *slot = &s->slot[i];
 
-		if (!slot->full || (slot->key.a == key.a && slot->key.b == key.b &&
-				    slot->key.kind == key.kind))
+		if (!slot->full ||
+		    (slot->key.a == key.a && slot->key.b == key.b && slot->key.kind == key.kind))
 			return slot;
 	}
 }

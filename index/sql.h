@@ -11,34 +11,34 @@
 #define GARTH_INDEX_SQL_H
 
 /* Which statements a connection prepares. */
-#define IDX_G_TX     1u  /* transactions */
-#define IDX_G_CHAIN  2u  /* the writer's own */
-#define IDX_G_APPLY  4u  /* events to rows */
-#define IDX_G_LOAD   8u  /* what garth-fs asks at its start */
-#define IDX_G_READ   16u /* queries */
+#define IDX_G_TX 1u      /* transactions */
+#define IDX_G_CHAIN 2u   /* the writer's own */
+#define IDX_G_APPLY 4u   /* events to rows */
+#define IDX_G_LOAD 8u    /* what garth-fs asks at its start */
+#define IDX_G_READ 16u   /* queries */
 #define IDX_G_VERIFY 32u /* whole tables */
 
-#define IDX_SQL_OPEN                                                                               \
-	"PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY;"    \
+#define IDX_SQL_OPEN                                                                            \
+	"PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY;" \
 	"PRAGMA foreign_keys = OFF; PRAGMA cache_size = -16384;"
-#define IDX_SQL_OPEN_RW                                                                            \
-	"PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"                                  \
+#define IDX_SQL_OPEN_RW                                           \
+	"PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;" \
 	"PRAGMA wal_autocheckpoint = 1000; PRAGMA journal_size_limit = 67108864;"
 /* The database that verify rebuilds: in memory up to the cache, then a nameless temporary file. */
-#define IDX_SQL_OPEN_SCRATCH                                                                       \
+#define IDX_SQL_OPEN_SCRATCH \
 	"PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -131072;"
-#define IDX_SQL_SYNC_FULL    "PRAGMA synchronous = FULL"
-#define IDX_SQL_SYNC_NORMAL  "PRAGMA synchronous = NORMAL"
-#define IDX_SQL_APP_ID       "PRAGMA application_id"
-#define IDX_SQL_APP_ID_SET   "PRAGMA application_id = %d"
-#define IDX_SQL_VERSION      "PRAGMA user_version"
-#define IDX_SQL_VERSION_SET  "PRAGMA user_version = %u"
-#define IDX_SQL_BEGIN        "BEGIN IMMEDIATE"
-#define IDX_SQL_COMMIT       "COMMIT"
-#define IDX_SQL_ROLLBACK     "ROLLBACK"
+#define IDX_SQL_SYNC_FULL "PRAGMA synchronous = FULL"
+#define IDX_SQL_SYNC_NORMAL "PRAGMA synchronous = NORMAL"
+#define IDX_SQL_APP_ID "PRAGMA application_id"
+#define IDX_SQL_APP_ID_SET "PRAGMA application_id = %d"
+#define IDX_SQL_VERSION "PRAGMA user_version"
+#define IDX_SQL_VERSION_SET "PRAGMA user_version = %u"
+#define IDX_SQL_BEGIN "BEGIN IMMEDIATE"
+#define IDX_SQL_COMMIT "COMMIT"
+#define IDX_SQL_ROLLBACK "ROLLBACK"
 #define IDX_SQL_SCHEMA_COUNT "SELECT count(*) FROM sqlite_schema"
-#define IDX_SQL_INTEGRITY    "PRAGMA integrity_check(1)"
-#define IDX_SQL_SCHEMA                                                                             \
+#define IDX_SQL_INTEGRITY "PRAGMA integrity_check(1)"
+#define IDX_SQL_SCHEMA \
 	"SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema ORDER BY type, name"
 #define IDX_SQL_SNAPSHOT "VACUUM INTO ?1"
 
@@ -49,50 +49,58 @@
 #define SQL_AGENT_NAME(t) "coalesce(a.name, iif(" t ".agent = 0, 'operator', ''))"
 
 /* The columns of struct idx_step, in its order (index/query_step.c reads them). */
-#define SQL_STEP                                                                                   \
-	"SELECT s.step, s.parent, s.sandbox, s.agent, " SQL_AGENT_NAME("s") ", s.kind, s.job,"     \
-	" s.request_id, s.key, s.command, s.language, s.env, s.limits, s.observed, s.code,"        \
-	" s.policy, s.begun_ns, s.ended_ns, s.reason, s.exit_code, s.signal, s.wall_ns, s.cpu_ns," \
-	" s.memory_peak, s.stdout_bytes, s.stderr_bytes, s.stdout_cut, s.stderr_cut, s.error,"     \
-	" s.detail, s.wiped_files, s.wiped_bytes, s.beside, coalesce(t.reads, 0),"                 \
-	" coalesce(t.artifacts, 0), coalesce(t.changes, 0), coalesce(t.violations, 0)"             \
-	" FROM step s LEFT JOIN agent a ON a.agent = s.agent LEFT JOIN tally t ON t.step = s.step"
-#define SQL_STEP_WHERE                                                                             \
-	" (?9 IS NULL OR s.step < ?9) AND (?4 IS NULL OR s.agent = ?4)"                            \
+#define SQL_STEP                                                                                  \
+	"SELECT s.step, s.parent, s.sandbox, s.agent, " SQL_AGENT_NAME(                           \
+		"s") ", s.kind, s.job,"                                                           \
+		     " s.request_id, s.key, s.command, s.language, s.env, s.limits, s.observed, " \
+		     "s.code,"                                                                    \
+		     " s.policy, s.begun_ns, s.ended_ns, s.reason, s.exit_code, s.signal, "       \
+		     "s.wall_ns, s.cpu_ns,"                                                       \
+		     " s.memory_peak, s.stdout_bytes, s.stderr_bytes, s.stdout_cut, "             \
+		     "s.stderr_cut, s.error,"                                                     \
+		     " s.detail, s.wiped_files, s.wiped_bytes, s.beside, coalesce(t.reads, 0),"   \
+		     " coalesce(t.artifacts, 0), coalesce(t.changes, 0), coalesce(t.violations, " \
+		     "0)"                                                                         \
+		     " FROM step s LEFT JOIN agent a ON a.agent = s.agent LEFT JOIN tally t ON "  \
+		     "t.step = s.step"
+#define SQL_STEP_WHERE                                                  \
+	" (?9 IS NULL OR s.step < ?9) AND (?4 IS NULL OR s.agent = ?4)" \
 	" AND (?12 IS NULL OR s.job = ?12) AND (?13 IS NULL OR s.ended_ns = 0)"
 #define SQL_STEP_END " ORDER BY s.step DESC LIMIT ?10"
 
 /* The columns of struct idx_version, in its order (index/query_version.c); p says whose path and n. */
 #define SQL_VERSION(p)                                                                             \
-	"SELECT v.version, " p ".n, " p ".path, v.step, v.agent, " SQL_AGENT_NAME("v") ","         \
-	" v.action, v.state, v.late, v.sha, v.kept,"                                               \
-	" (SELECT live.version FROM live WHERE live.path = " p ".path) IS v.version,"              \
-	" v.size, v.source, v.media_type,"                                                         \
-	" iif(v.state = 3, (SELECT reason FROM verdict WHERE verdict.version = v.version"          \
-	" ORDER BY event DESC LIMIT 1), ''), v.at_ns, v.event, v.cut FROM "
+	"SELECT v.version, " p ".n, " p ".path, v.step, v.agent, " SQL_AGENT_NAME(                 \
+		"v") ","                                                                           \
+		     " v.action, v.state, v.late, v.sha, v.kept,"                                  \
+		     " (SELECT live.version FROM live WHERE live.path = " p ".path) IS v.version," \
+		     " v.size, v.source, v.media_type,"                                            \
+		     " iif(v.state = 3, (SELECT reason FROM verdict WHERE verdict.version = "      \
+		     "v.version"                                                                   \
+		     " ORDER BY event DESC LIMIT 1), ''), v.at_ns, v.event, v.cut FROM "
 #define SQL_VERSION_JOIN " LEFT JOIN agent a ON a.agent = v.agent WHERE "
-#define SQL_BELOW(p)                                                                               \
-	p " >= ?1 AND " p " < ?3 AND (" p " = ?1 OR " p " >= ?2)"
+#define SQL_BELOW(p) p " >= ?1 AND " p " < ?3 AND (" p " = ?1 OR " p " >= ?2)"
 /* The same, or an exact path, or none, where another index drives. */
 #define SQL_IN(p) "(?1 IS NULL OR " p " = ?1 OR (" p " >= ?2 AND " p " < ?3))"
 /* What the driving index did not decide. */
-#define SQL_VERSION_REST(p)                                                                        \
-	" (?4 IS NULL OR v.agent = ?4) AND (?5 IS NULL OR v.step = ?5)"                            \
-	" AND (?6 IS NULL OR " p ".n = ?6) AND (?7 IS NULL OR v.sha = ?7)"                         \
-	" AND (?8 IS NULL OR (SELECT live.version FROM live WHERE live.path = " p ".path)"         \
+#define SQL_VERSION_REST(p)                                                                \
+	" (?4 IS NULL OR v.agent = ?4) AND (?5 IS NULL OR v.step = ?5)"                    \
+	" AND (?6 IS NULL OR " p ".n = ?6) AND (?7 IS NULL OR v.sha = ?7)"                 \
+	" AND (?8 IS NULL OR (SELECT live.version FROM live WHERE live.path = " p ".path)" \
 	" IS v.version)"
 #define SQL_VERSION_AFTER " AND (?9 IS NULL OR v.version > ?9)"
 #define SQL_VERSION_BELOW " AND " SQL_IN("v.path")
-#define SQL_VERSION_END   " ORDER BY v.version LIMIT ?10"
+#define SQL_VERSION_END " ORDER BY v.version LIMIT ?10"
 
 /* The columns of struct idx_violation, in its order (index/query_row.c). */
-#define SQL_VIOLATION(how)                                                                         \
-	"SELECT o.event, o.step, o.sandbox, o.agent, " SQL_AGENT_NAME("o") ", o.op, o.late,"       \
-	" o.path, o.rule, o.errnum, o.at_ns, o.last_ns, o.count"                                   \
-	" FROM violation o " how " LEFT JOIN agent a ON a.agent = o.agent WHERE "
-#define SQL_VIOLATION_REST                                                                         \
-	" (?4 IS NULL OR o.agent = ?4) AND (?9 IS NULL OR o.event > ?9)"                           \
-	" AND (?11 IS NULL OR o.last_ns >= ?11)"                                                   \
+#define SQL_VIOLATION(how)                                                    \
+	"SELECT o.event, o.step, o.sandbox, o.agent, " SQL_AGENT_NAME(        \
+		"o") ", o.op, o.late,"                                        \
+		     " o.path, o.rule, o.errnum, o.at_ns, o.last_ns, o.count" \
+		     " FROM violation o " how " LEFT JOIN agent a ON a.agent = o.agent WHERE "
+#define SQL_VIOLATION_REST                                               \
+	" (?4 IS NULL OR o.agent = ?4) AND (?9 IS NULL OR o.event > ?9)" \
+	" AND (?11 IS NULL OR o.last_ns >= ?11)"                         \
 	" AND " SQL_IN("o.path") " ORDER BY o.event LIMIT ?10"
 
 #define IDX_STMTS(X)                                                                               \
@@ -107,7 +115,7 @@
 	X(CHAIN, META_GET, "SELECT value FROM meta WHERE name = ?1")                               \
 	X(CHAIN, META_SET, "UPDATE meta SET value = ?2 WHERE name = ?1")                           \
 	X(CHAIN, META_BUMP, "UPDATE meta SET value = value + 1 WHERE name = ?1")                   \
-	X(CHAIN, VIOLATION_TALLY, "SELECT violation_rows FROM tally WHERE step = ?1")               \
+	X(CHAIN, VIOLATION_TALLY, "SELECT violation_rows FROM tally WHERE step = ?1")              \
 	X(CHAIN, VIOLATION_HAS,                                                                    \
 	  "SELECT 1 FROM violation WHERE step = ?1 AND path = ?2 AND op = ?3 AND rule = ?4"        \
 	  " AND errnum = ?5 AND agent = ?6 AND sandbox = ?7 AND late = ?8 AND steps = ?9")         \
@@ -168,7 +176,8 @@
 	X(APPLY, LIVE_IS,                                                                          \
 	  "SELECT l.version, v.size, v.action, v.source FROM live l"                               \
 	  " JOIN version v ON v.version = l.version WHERE l.path = ?1")                            \
-	X(APPLY, LIVE_SET, "INSERT OR REPLACE INTO live(event, path, version) VALUES (?1, ?2, ?3)") \
+	X(APPLY, LIVE_SET,                                                                         \
+	  "INSERT OR REPLACE INTO live(event, path, version) VALUES (?1, ?2, ?3)")                 \
 	X(APPLY, LIVE_DROP, "DELETE FROM live WHERE path = ?1")                                    \
 	/* All that is below ?2/ goes below ?3/; marked by ?1, the event. substr is by bytes. */   \
 	X(APPLY, LIVE_MOVE,                                                                        \
@@ -235,55 +244,57 @@
 	X(READ, WORKSPACE,                                                                         \
 	  "SELECT w.at_ns, t.steps, t.versions, t.bytes, t.violations FROM total t"                \
 	  " JOIN workspace w ON w.id = t.id WHERE t.id = 1")                                       \
-	X(READ, STEP_ONE,                                                                          \
-	  SQL_STEP " WHERE s.step = ?5 AND" SQL_STEP_WHERE SQL_STEP_END)                           \
-	X(READ, STEPS_AGENT,                                                                       \
-	  SQL_STEP " WHERE s.agent = ?4 AND" SQL_STEP_WHERE SQL_STEP_END)                          \
+	X(READ, STEP_ONE, SQL_STEP " WHERE s.step = ?5 AND" SQL_STEP_WHERE SQL_STEP_END)           \
+	X(READ, STEPS_AGENT, SQL_STEP " WHERE s.agent = ?4 AND" SQL_STEP_WHERE SQL_STEP_END)       \
 	X(READ, STEPS_JOB,                                                                         \
 	  SQL_STEP " WHERE s.job = ?12 AND s.job != '' AND" SQL_STEP_WHERE SQL_STEP_END)           \
 	X(READ, STEPS_OPEN, SQL_STEP " WHERE s.ended_ns = 0 AND" SQL_STEP_WHERE SQL_STEP_END)      \
 	X(READ, STEPS_ALL,                                                                         \
-	  SQL_STEP " WHERE s.step < coalesce(?9, 9223372036854775807) AND" SQL_STEP_WHERE          \
-	  SQL_STEP_END)                                                                            \
+	  SQL_STEP                                                                                 \
+	  " WHERE s.step < coalesce(?9, 9223372036854775807) AND" SQL_STEP_WHERE SQL_STEP_END)     \
 	X(READ, STEP_HOOKS,                                                                        \
 	  "SELECT step FROM step WHERE parent = ?1 AND parent != 0 ORDER BY step")                 \
-	X(READ, VERSION_ONE,                                                                       \
-	  SQL_VERSION("v") "version v" SQL_VERSION_JOIN "v.version = ?1")                          \
+	X(READ, VERSION_ONE, SQL_VERSION("v") "version v" SQL_VERSION_JOIN "v.version = ?1")       \
 	X(READ, VERSIONS_PATH,                                                                     \
 	  SQL_VERSION("m") "name m JOIN version v ON v.version = m.version" SQL_VERSION_JOIN       \
-	  "m.path = ?1 AND" SQL_VERSION_REST("m") " AND m.n > coalesce((SELECT max(n)"             \
-	  " FROM name WHERE path = ?1 AND version = ?9), 0) ORDER BY m.n LIMIT ?10")               \
+			   "m.path = ?1 AND" SQL_VERSION_REST(                                     \
+				   "m") " AND m.n > coalesce((SELECT max(n)"                       \
+					" FROM name WHERE path = ?1 AND version = ?9), 0) ORDER "  \
+					"BY m.n LIMIT ?10")                                        \
 	X(READ, VERSIONS_BELOW,                                                                    \
 	  SQL_VERSION("m") "name m JOIN version v ON v.version = m.version" SQL_VERSION_JOIN       \
-	  SQL_BELOW("m.path") " AND" SQL_VERSION_REST("m") SQL_VERSION_AFTER                       \
+		  SQL_BELOW("m.path") " AND" SQL_VERSION_REST("m") SQL_VERSION_AFTER               \
 	  " ORDER BY v.version, m.path, m.n LIMIT ?10")                                            \
 	X(READ, VERSIONS_LIVE_BELOW,                                                               \
-	  SQL_VERSION("v") "live l CROSS JOIN version v ON v.version = l.version"                  \
-	  SQL_VERSION_JOIN SQL_BELOW("l.path") " AND" SQL_VERSION_REST("v") SQL_VERSION_AFTER      \
-	  SQL_VERSION_END)                                                                         \
+	  SQL_VERSION("v") "live l CROSS JOIN version v ON v.version = l.version" SQL_VERSION_JOIN \
+		  SQL_BELOW("l.path") " AND" SQL_VERSION_REST("v")                                 \
+			  SQL_VERSION_AFTER SQL_VERSION_END)                                       \
 	X(READ, VERSIONS_LIVE,                                                                     \
-	  SQL_VERSION("v") "live l CROSS JOIN version v ON v.version = l.version"                  \
-	  SQL_VERSION_JOIN SQL_VERSION_REST("v") SQL_VERSION_AFTER SQL_VERSION_END)                \
+	  SQL_VERSION("v") "live l CROSS JOIN version v ON v.version = l.version" SQL_VERSION_JOIN \
+		  SQL_VERSION_REST("v") SQL_VERSION_AFTER SQL_VERSION_END)                         \
 	X(READ, VERSIONS_SHA,                                                                      \
-	  SQL_VERSION("v") "version v" SQL_VERSION_JOIN "v.sha = ?7 AND v.sha IS NOT NULL AND"     \
-	  SQL_VERSION_REST("v") SQL_VERSION_BELOW SQL_VERSION_AFTER SQL_VERSION_END)               \
+	  SQL_VERSION("v") "version v" SQL_VERSION_JOIN                                            \
+			   "v.sha = ?7 AND v.sha IS NOT NULL AND" SQL_VERSION_REST("v")            \
+				   SQL_VERSION_BELOW SQL_VERSION_AFTER SQL_VERSION_END)            \
 	X(READ, VERSIONS_STEP,                                                                     \
 	  SQL_VERSION("v") "version v" SQL_VERSION_JOIN "v.step = ?5 AND" SQL_VERSION_REST("v")    \
-	  SQL_VERSION_BELOW SQL_VERSION_AFTER SQL_VERSION_END)                                     \
+		  SQL_VERSION_BELOW SQL_VERSION_AFTER SQL_VERSION_END)                             \
 	X(READ, VERSIONS_AGENT,                                                                    \
 	  SQL_VERSION("v") "version v" SQL_VERSION_JOIN "v.agent = ?4 AND" SQL_VERSION_REST("v")   \
-	  SQL_VERSION_BELOW SQL_VERSION_AFTER SQL_VERSION_END)                                     \
+		  SQL_VERSION_BELOW SQL_VERSION_AFTER SQL_VERSION_END)                             \
 	X(READ, VERSIONS_ALL,                                                                      \
-	  SQL_VERSION("v") "version v" SQL_VERSION_JOIN "v.version > coalesce(?9, 0) AND"          \
-	  SQL_VERSION_REST("v") SQL_VERSION_END)                                                   \
+	  SQL_VERSION("v") "version v" SQL_VERSION_JOIN                                            \
+			   "v.version > coalesce(?9, 0) AND" SQL_VERSION_REST("v")                 \
+				   SQL_VERSION_END)                                                \
 	X(READ, VIOLATIONS_STEP,                                                                   \
-	  SQL_VIOLATION("") "(o.step = ?5 OR o.event IN (SELECT id FROM among WHERE among.step = ?5"   \
-	  " AND among.kind = 13)) AND" SQL_VIOLATION_REST)                                         \
-	X(READ, VIOLATIONS_AGENT, SQL_VIOLATION("") "o.agent = ?4 AND" SQL_VIOLATION_REST)             \
+	  SQL_VIOLATION(                                                                           \
+		  "") "(o.step = ?5 OR o.event IN (SELECT id FROM among WHERE among.step = ?5"     \
+		      " AND among.kind = 13)) AND" SQL_VIOLATION_REST)                             \
+	X(READ, VIOLATIONS_AGENT, SQL_VIOLATION("") "o.agent = ?4 AND" SQL_VIOLATION_REST)         \
 	X(READ, VIOLATIONS_SINCE,                                                                  \
 	  SQL_VIOLATION("INDEXED BY violation_last") "o.last_ns >= ?11 AND" SQL_VIOLATION_REST)    \
 	X(READ, VIOLATIONS_ALL,                                                                    \
-	  SQL_VIOLATION("") "o.event > coalesce(?9, 0) AND" SQL_VIOLATION_REST)                        \
+	  SQL_VIOLATION("") "o.event > coalesce(?9, 0) AND" SQL_VIOLATION_REST)                    \
 	X(READ, READS,                                                                             \
 	  "SELECT u.version, coalesce((SELECT max(m.n) FROM name m WHERE m.path = u.path"          \
 	  " AND m.version = u.version), v.n, 0), u.path, u.open, u.at_ns, v.sha"                   \
@@ -295,8 +306,7 @@
 	  " WHERE c.step = ?1 OR c.event IN (SELECT id FROM among WHERE among.step = ?1"           \
 	  " AND among.kind = 12) ORDER BY c.event")                                                \
 	/* Lineage: ?2 and ?3 bound the events: what is between two cuts of one step */            \
-	X(READ, NAME_NEWEST,                                                                       \
-	  "SELECT version FROM name WHERE path = ?1 ORDER BY n DESC LIMIT 1")                      \
+	X(READ, NAME_NEWEST, "SELECT version FROM name WHERE path = ?1 ORDER BY n DESC LIMIT 1")   \
 	X(READ, NAME_AT, "SELECT version FROM name WHERE path = ?1 AND n = ?2")                    \
 	X(READ, LIVE_AT, "SELECT version FROM live WHERE path = ?1")                               \
 	X(READ, VERSION_MADE,                                                                      \

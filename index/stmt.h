@@ -21,7 +21,8 @@ enum idx_stmt { IDX_STMTS(X) IDX_STMT_COUNT };
 
 struct idx_db {
 	sqlite3 *h;
-	sqlite3_stmt *st[IDX_STMT_COUNT]; /* NULL: of a group that this connection did not ask for */
+	sqlite3_stmt
+		*st[IDX_STMT_COUNT]; /* NULL: of a group that this connection did not ask for */
 };
 
 /* Prepare the statements of these groups (IDX_G_...). 0, -EBADMSG the schema is not ours, -ENOMEM. */
@@ -59,7 +60,8 @@ must_check int stmt_run(struct idx_db *db, struct stmt *s, struct err *err);
 uint64_t stmt_col_u64(const struct stmt *s, int col);
 int64_t stmt_col_i64(const struct stmt *s, int col);
 struct bytes stmt_col_bytes(const struct stmt *s, int col);
-bool stmt_col_sha(const struct stmt *s, int col, struct sha256 *ret); /* false: null, or not a hash */
+bool stmt_col_sha(const struct stmt *s, int col,
+		  struct sha256 *ret); /* false: null, or not a hash */
 
 /* SQL of index/sql.h that is not prepared: pragmas, migrations. */
 must_check int stmt_exec(struct idx_db *db, const char *sql, struct err *err);

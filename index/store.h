@@ -17,9 +17,9 @@
 struct store {
 	struct idx_db db; /* owned by who opened it; IDX_G_TX, CHAIN, APPLY, LOAD and READ */
 	struct sha256_ctx *sha;
-	struct squash *seen; /* violations of this batch */
-	struct squash *rest; /* those of them that lose their path */
-	uint64_t seq, stored_seq;         /* last of the chain: now, and committed */
+	struct squash *seen;      /* violations of this batch */
+	struct squash *rest;      /* those of them that lose their path */
+	uint64_t seq, stored_seq; /* last of the chain: now, and committed */
 	struct sha256 head, stored_head;
 	uint8_t *room; /* RING_EVENT_MAX */
 };

@@ -170,7 +170,9 @@ int idx_verify(const char *db_path, int objects_fd,
 		rc = check_all(&v);
 	if (rc == 0)
 		ret->ok = true;
-	else if (rc == -EBADMSG) /* no database, or not ours, or damaged: it could be checked, and doesn't hold */
+	else if (
+		rc ==
+		-EBADMSG) /* no database, or not ours, or damaged: it could be checked, and doesn't hold */
 		rc = verify_bad(&v, ret->events ? ret->events + 1 : 0, "%s", mine.msg);
 	idx_db_close(&v.src);
 	idx_db_close(&v.own);

@@ -25,8 +25,8 @@ static int check_object(struct verify *v, const struct sha256 *sha, uint64_t eve
 	char hex[SHA256_HEX_SIZE];
 	struct sha256 own;
 	struct stat st;
-	autofd fd = v->open_object ? v->open_object(v->ctx, sha)
-				   : open_in_folder(v->objects_fd, sha);
+	autofd fd =
+		v->open_object ? v->open_object(v->ctx, sha) : open_in_folder(v->objects_fd, sha);
 
 	sha256_hex(sha, hex);
 	if (fd < 0)
@@ -72,8 +72,7 @@ int verify_objects(struct verify *v)
 		else
 			rc = check_object(v, &sha, stmt_col_u64(&s, 1));
 		if (v->progress)
-			v->progress(v->ctx, v->ret->events + v->ret->objects,
-				    v->ret->events + all);
+			v->progress(v->ctx, v->ret->events + v->ret->objects, v->ret->events + all);
 	}
 	stmt_end(&s);
 	return rc ? rc : got;

@@ -11,7 +11,7 @@
 
 #define RETRY_MS 1000         /* after a failure that may pass */
 #define SYNC_PATIENCE_MS 5000 /* how long idx_writer_sync bears a writer that fails */
-#define STOP_TRIES 50         /* batches that a taken slot without an event is waited for at the end */
+#define STOP_TRIES 50 /* batches that a taken slot without an event is waited for at the end */
 
 static bool stopping(struct idx_writer *w)
 {

@@ -43,8 +43,8 @@ static void expect(struct fx *x, const struct want *rows, size_t n)
 			fail_msg("row %zu: '%s' is %s, not %s", i, rows[i].path, got, rows[i].live);
 	fx_assert_verifies(x);
 }
-#define EXPECT(x, ...)                                                                             \
-	expect((x), (const struct want[]){ __VA_ARGS__ },                                          \
+#define EXPECT(x, ...)                                    \
+	expect((x), (const struct want[]){ __VA_ARGS__ }, \
 	       sizeof((const struct want[]){ __VA_ARGS__ }) / sizeof(struct want))
 
 static void test_version_of_a_path_counts_from_one(void **state)

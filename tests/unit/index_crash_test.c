@@ -164,11 +164,10 @@ static void check_all(struct fx *x, struct acked *acked)
 	assert_int_equal(sqlite3_prepare_v2(h, "SELECT count(*) FROM got WHERE path = ?1", -1,
 					    &reads, NULL),
 			 SQLITE_OK);
-	assert_int_equal(
-		sqlite3_prepare_v2(h,
-				   "SELECT coalesce(sum(count), 0) FROM violation WHERE path = ?1",
-				   -1, &violations, NULL),
-		SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(
+				 h, "SELECT coalesce(sum(count), 0) FROM violation WHERE path = ?1",
+				 -1, &violations, NULL),
+			 SQLITE_OK);
 	for (unsigned r = 0; r < ROUNDS; r++)
 		for (unsigned i = 0; i < PUTTERS; i++)
 			check_round(reads, violations, acked, r, i);
@@ -218,8 +217,8 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			test_crash_at_any_moment_loses_and_doubles_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_crash_at_any_moment_loses_and_doubles_nothing,
+						setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("index crash", tests, NULL, NULL);

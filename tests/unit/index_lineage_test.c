@@ -177,8 +177,8 @@ static void test_lineage_open_version_counts_until_it_is_cut(void **state)
 	struct fx *x = *state;
 	uint64_t v;
 
-	(void)fx_seal(x, FX_STEP(4), "input/a", "a");                                       /* 1 */
-	(void)fx_seal(x, FX_STEP(4), "input/b", "b");                                       /* 2 */
+	(void)fx_seal(x, FX_STEP(4), "input/a", "a");                             /* 1 */
+	(void)fx_seal(x, FX_STEP(4), "input/b", "b");                             /* 2 */
 	v = fx_version(x, FX_STEP(1), "output/o", ACTION_CREATED, STATE_OPEN, 0); /* 3 */
 	fx_read(x, FX_STEP(1), 1, "input/a");
 	expect(x, "output/o", 0, false, "v3 s1 a1 s1>a1 v3>s1 v1 s1>v1 s4 s4>a1 v1>s4 ");
@@ -210,7 +210,7 @@ static void test_lineage_goes_through_renames_and_links(void **state)
 {
 	struct fx *x = *state;
 
-	(void)fx_seal(x, FX_STEP(1), "output/a", "a");                                   /* 1 */
+	(void)fx_seal(x, FX_STEP(1), "output/a", "a");                                /* 1 */
 	(void)fx_version(x, FX_STEP(2), "output/b", ACTION_RENAMED, STATE_SEALED, 1); /* 2 */
 	(void)fx_version(x, FX_STEP(3), "output/c", ACTION_LINKED, STATE_SEALED, 2);  /* 3 */
 	expect(x, "output/c", 0, false,
@@ -224,10 +224,9 @@ static void test_lineage_read_of_a_file_being_written_is_marked(void **state)
 	struct event e = { .kind = EV_READ };
 
 	(void)fx_version(x, FX_STEP(1), "output/o", ACTION_CREATED, STATE_OPEN, 0); /* 1 */
-	e.u.read = (struct ev_read){ .who = fx_who(FX_STEP(2)),
-				     .version = 1,
-				     .path = BYTES_LIT("output/o"),
-				     .open = 1 };
+	e.u.read = (struct ev_read){
+		.who = fx_who(FX_STEP(2)), .version = 1, .path = BYTES_LIT("output/o"), .open = 1
+	};
 	fx_put(x, &e);
 	(void)fx_seal(x, FX_STEP(2), "output/p", "p"); /* 2 */
 	expect(x, "output/p", 0, false, "v2 s2 a1 s2>a1 v2>s2 v1 s2>v1! s1 s1>a1 v1>s1 ");

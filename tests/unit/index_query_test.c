@@ -53,9 +53,9 @@ static void fill_files(struct fx *x)
 	struct event e = { .kind = EV_VERDICT };
 	struct event r = { .kind = EV_VERSION };
 
-	(void)fx_seal(x, FX_STEP(1), "output/a.csv", "1");     /* 1 */
-	(void)fx_seal(x, FX_STEP(2), "output/a.csv", "22");    /* 2 */
-	(void)fx_seal(x, FX_STEP(2), "output/d/b.csv", "333"); /* 3 */
+	(void)fx_seal(x, FX_STEP(1), "output/a.csv", "1");                                  /* 1 */
+	(void)fx_seal(x, FX_STEP(2), "output/a.csv", "22");                                 /* 2 */
+	(void)fx_seal(x, FX_STEP(2), "output/d/b.csv", "333");                              /* 3 */
 	(void)fx_version(x, FX_STEP(1), "agents/planner/t", ACTION_CREATED, STATE_OPEN, 0); /* 4 */
 	(void)fx_seal(x, FX_STEP(1), "output/gone", "1"); /* 5: the bytes of 1 */
 	fx_change(x, FX_STEP(2), OP_UNLINK, "output/gone", "");
@@ -149,7 +149,8 @@ static int whole_step(void *ctx, const struct idx_step *s)
 		sha256_hex(&s->code, code);
 	code[8] = '\0';
 	return add(ctx,
-		   "%.*s %u %.*s %.*s %.*s %.*s %.*s %s reason=%u exit=%lld wall=%lld cpu=%lld mem=%llu"
+		   "%.*s %u %.*s %.*s %.*s %.*s %.*s %s reason=%u exit=%lld wall=%lld cpu=%lld "
+		   "mem=%llu"
 		   " out=%llu cut=%d%d %.*s wiped=%llu,%llu reads=%llu artifacts=%llu changes=%llu"
 		   " violations=%llu",
 		   (int)s->agent_name.len, (const char *)s->agent_name.p, s->kind, (int)s->job.len,
@@ -231,7 +232,8 @@ static void test_versions_filters_give_the_rows(void **state)
 
 static int whole_version(void *ctx, const struct idx_version *v)
 {
-	return add(ctx, "%.*s#%llu %.*s %u/%u late=%u sha=%d kept=%d newest=%d size=%llu %.*s '%.*s'; ",
+	return add(ctx,
+		   "%.*s#%llu %.*s %u/%u late=%u sha=%d kept=%d newest=%d size=%llu %.*s '%.*s'; ",
 		   (int)v->path.len, (const char *)v->path.p, (unsigned long long)v->n,
 		   (int)v->agent_name.len, (const char *)v->agent_name.p, v->action, v->state,
 		   v->late, v->has_sha, v->kept, v->newest, (unsigned long long)v->size,

@@ -273,7 +273,8 @@ static void test_verify_chain_broken_is_named(void **state)
 		  "its end was removed", 0 },
 		{ "DELETE FROM event WHERE seq = 6; UPDATE event SET seq = seq - 1 WHERE seq > 6",
 		  "does not follow", 6 },
-		{ "UPDATE event SET seq = 100 WHERE seq = 6; UPDATE event SET seq = 6 WHERE seq = 7;"
+		{ "UPDATE event SET seq = 100 WHERE seq = 6; UPDATE event SET seq = 6 WHERE seq = "
+		  "7;"
 		  "UPDATE event SET seq = 7 WHERE seq = 100",
 		  "does not follow", 6 },
 	};
@@ -315,11 +316,12 @@ static void rechain(struct fx *x)
 	for (int64_t seq = 1; seq <= last; seq++) {
 		char sql[SQL_SIZE];
 
-		(void)snprintf(sql, sizeof sql,
-			       "UPDATE event SET prev_hash = coalesce((SELECT hash FROM event p"
-			       " WHERE p.seq = %lld - 1), zeroblob(32)) WHERE seq = %lld;"
-			       "UPDATE event SET hash = chain(prev_hash, seq, body) WHERE seq = %lld",
-			       (long long)seq, (long long)seq, (long long)seq);
+		(void)snprintf(
+			sql, sizeof sql,
+			"UPDATE event SET prev_hash = coalesce((SELECT hash FROM event p"
+			" WHERE p.seq = %lld - 1), zeroblob(32)) WHERE seq = %lld;"
+			"UPDATE event SET hash = chain(prev_hash, seq, body) WHERE seq = %lld",
+			(long long)seq, (long long)seq, (long long)seq);
 		assert_int_equal(sqlite3_exec(h, sql, NULL, NULL, NULL), SQLITE_OK);
 	}
 	(void)sqlite3_close(h);
@@ -333,9 +335,8 @@ static void test_verify_chain_rewritten_tables_disagree(void **state)
 	rechain(&r->fx);
 	fx_assert_verifies(&r->fx); /* the rewriting itself is right */
 	/* STEP_END's last field, "fine" */
-	fx_tamper(&r->fx,
-		  "UPDATE event SET body = CAST(substr(body, 1, length(body) - 4)"
-		  " || 'fin!' AS BLOB) WHERE substr(body, -4) = x'66696e65'");
+	fx_tamper(&r->fx, "UPDATE event SET body = CAST(substr(body, 1, length(body) - 4)"
+			  " || 'fin!' AS BLOB) WHERE substr(body, -4) = x'66696e65'");
 	rechain(&r->fx);
 	expect_bad(r, "detail rewritten", "table step, row s_", 0);
 	/* an event whose content is none */
@@ -409,8 +410,8 @@ static void test_verify_each_place_of_a_text_changed_is_found(void **state)
 	size_t off = 0;
 
 	for (;;) {
-		const char *at = memmem(r->whole.p + off, r->whole.len - off, text,
-					sizeof text - 1);
+		const char *at =
+			memmem(r->whole.p + off, r->whole.len - off, text, sizeof text - 1);
 		char name[64];
 		autofd fd = -1;
 
