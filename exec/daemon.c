@@ -230,7 +230,6 @@ static void burn_leftovers(struct daemon *d)
 
 int daemon_init(struct daemon *d, const struct daemon_config *cfg, int up_fd, struct err *err)
 {
-	autofd up = up_fd;
 	int r;
 
 	*d = (struct daemon){ .cfg = *cfg, .data_fd = -1, .run_fd = -1, .init_fd = -1, .filter_fd = -1 };
@@ -255,7 +254,7 @@ int daemon_init(struct daemon *d, const struct daemon_config *cfg, int up_fd, st
 		r = live_write(d, err);
 	if (r == 0)
 		burn_leftovers(d);
-	return r < 0 ? r : conn_open(&d->up, &d->loop, fd_steal(&up), PEER_UP, up_take, up_gone, d, err);
+	return r < 0 ? r : conn_open(&d->up, &d->loop, up_fd, PEER_UP, up_take, up_gone, d, err);
 }
 
 int daemon_run(struct daemon *d, struct err *err)

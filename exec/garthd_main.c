@@ -3,6 +3,7 @@
  * exec/garthd_main.c - garthd: reads its arguments, and runs until the supervisor says stop.
  *     garthd --data DIR --run RUNDIR --ids FIRST,COUNT --api-gid G --sandboxes N --libexec BINDIR
  *     garthd --data DIR --run RUNDIR --sweep       clean up what a crashed garthd left, then exit
+ *     garthd --check                               say what it needs of this host, exec/check.h
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -12,13 +13,14 @@
 #include <sys/stat.h>
 
 #include "core/log.h"
+#include "exec/check.h"
 #include "exec/daemon.h"
 #include "exec/live.h"
 
 #define UP_FD 3
 #define EXIT_USAGE 2
 
-enum option_id { OPT_DATA = 1, OPT_RUN, OPT_IDS, OPT_API_GID, OPT_SANDBOXES, OPT_LIBEXEC, OPT_SWEEP };
+enum option_id { OPT_DATA = 1, OPT_RUN, OPT_IDS, OPT_API_GID, OPT_SANDBOXES, OPT_LIBEXEC, OPT_SWEEP, OPT_CHECK };
 
 static int number(const char *text, uint32_t *ret)
 {
@@ -27,7 +29,9 @@ static int number(const char *text, uint32_t *ret)
 	return sscanf(text, "%" SCNu32 "%n", ret, &end) == 1 && text[end] == '\0' ? 0 : -EINVAL;
 }
 
-static int take(int option, const char *value, struct daemon_config *c, bool *sweep)
+enum mode { MODE_RUN = 0, MODE_SWEEP, MODE_CHECK };
+
+static int take(int option, const char *value, struct daemon_config *c, enum mode *mode)
 {
 	int end = 0;
 
@@ -48,28 +52,34 @@ static int take(int option, const char *value, struct daemon_config *c, bool *sw
 		c->libexec = value;
 		return 0;
 	case OPT_SWEEP:
-		*sweep = true;
+		*mode = MODE_SWEEP;
+		return 0;
+	case OPT_CHECK:
+		*mode = MODE_CHECK;
 		return 0;
 	}
 	return -EINVAL;
 }
 
-static int parse(int argc, char **argv, struct daemon_config *c, bool *sweep)
+static int parse(int argc, char **argv, struct daemon_config *c, enum mode *mode)
 {
 	static const struct option options[] = {
 		{ "data", required_argument, NULL, OPT_DATA },	   { "run", required_argument, NULL, OPT_RUN },
 		{ "ids", required_argument, NULL, OPT_IDS },	   { "api-gid", required_argument, NULL, OPT_API_GID },
 		{ "sandboxes", required_argument, NULL, OPT_SANDBOXES }, { "libexec", required_argument, NULL, OPT_LIBEXEC },
-		{ "sweep", no_argument, NULL, OPT_SWEEP },	   { 0 },
+		{ "sweep", no_argument, NULL, OPT_SWEEP },	   { "check", no_argument, NULL, OPT_CHECK },
+		{ 0 },
 	};
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
-		if (take(option, optarg, c, sweep) < 0)
+		if (take(option, optarg, c, mode) < 0)
 			return -EINVAL;
+	if (*mode == MODE_CHECK)
+		return optind == argc ? 0 : -EINVAL;
 	if (optind != argc || !c->data || !c->run || c->data[0] != '/' || c->run[0] != '/')
 		return -EINVAL;
-	return *sweep || (c->libexec && c->ids_count && c->sandboxes) ? 0 : -EINVAL;
+	return *mode == MODE_SWEEP || (c->libexec && c->ids_count && c->sandboxes) ? 0 : -EINVAL;
 }
 
 static int sweep_only(const struct daemon_config *c)
@@ -83,26 +93,40 @@ static int sweep_only(const struct daemon_config *c)
 	return EXIT_FAILURE;
 }
 
+/* The supervisor's first question is API_NEW: the sentence that the operator sees comes as its answer. */
+static void no_start(int code, const struct err *err)
+{
+	struct msg_status s = { .status = code };
+
+	(void)!wire_send(UP_FD, MSG_API_NEW | WIRE_REPLY, 0, bytes_of(&s, sizeof s), bytes_str(err->msg), NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
 	struct daemon_config cfg = { 0 };
 	struct daemon d;
 	struct err err = { 0 };
-	bool sweep = false;
+	enum mode mode = MODE_RUN;
 	int r;
 
 	log_init("garthd", LOG_INFO);
-	if (parse(argc, argv, &cfg, &sweep) < 0) {
+	if (parse(argc, argv, &cfg, &mode) < 0) {
 		log_error("usage: garthd --data DIR --run RUNDIR --ids FIRST,COUNT --api-gid G --sandboxes N --libexec BINDIR");
 		return EXIT_USAGE;
 	}
-	if (sweep)
+	if (mode == MODE_CHECK) {
+		check_all(stdout);
+		return EXIT_SUCCESS;
+	}
+	if (mode == MODE_SWEEP)
 		return sweep_only(&cfg);
 	(void)umask(022);
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGINT, SIG_IGN); /* a terminal's ^C is for the supervisor */
 	r = daemon_init(&d, &cfg, UP_FD, &err);
-	if (r == 0)
+	if (r < 0)
+		no_start(r, &err);
+	else
 		r = daemon_run(&d, &err);
 	daemon_fini(&d);
 	if (r < 0)
