@@ -70,13 +70,22 @@ static int set_argv(const struct opt_usage *u, json_t *body, const struct run_ar
 	return EXIT_OK;
 }
 
-static int set_code(json_t *body, const struct run_args *a)
+static int set_code(const struct opt_usage *u, json_t *body, const struct run_args *a)
 {
 	const char *file = a->python ? a->python : a->bash;
-	bool bash = a->bash != NULL;
+	autobuf data;
+	int r;
 
-	(void)json_object_set_new(body, "language", json_string(bash ? "bash" : "python"));
-	return file ? set_file(body, "code", file) : set_bytes(body, "code", bytes_str(a->code));
+	buf_init(&data, READ_MAX);
+	(void)json_object_set_new(body, "language", json_string(a->bash ? "bash" : "python"));
+	if (!file)
+		return set_text(u, body, "code", "-c", a->code);
+	r = local_read(file, &data);
+	if (r != EXIT_OK)
+		return r;
+	if (json_object_set_new(body, "code", json_stringn(buf_str(&data), data.len)) < 0)
+		return opts_wrong(u, "the code in '%s' is not UTF-8", file);
+	return EXIT_OK;
 }
 
 /* K=V, or K alone: as it is in garth's own environment (as docker does). */
@@ -194,7 +203,7 @@ int run_body(const struct opt_usage *u, const struct run_args *a, json_t **ret)
 	body = json_pack("{s:s}", "agent", a->agent);
 	if (!body)
 		return no_memory();
-	r = a->argc ? set_argv(u, body, a) : set_code(body, a);
+	r = a->argc ? set_argv(u, body, a) : set_code(u, body, a);
 	if (r == EXIT_OK)
 		r = set_text(u, body, "sandbox", "--sandbox", a->sandbox);
 	if (r == EXIT_OK)
