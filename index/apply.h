@@ -8,9 +8,9 @@
  *
  * What changes and versions do to the paths that live:
  * - EV_VERSION: path lives, with this version. Renamed: its source's path lives no more.
- * - EV_CHANGE unlink: path lives no more. rename: what lives below path lives below path2; and where something lived below path2,
- *   that was an exchange, and it lives below path now (so an exchange is one event). path itself, a file, is left to its EV_VERSION,
- *   in either order; what lived at path2 and wasn't put there by it lives no more.
+ * - EV_CHANGE unlink: path lives no more. rename: what lived at path2 lives no more; what lives below path lives below path2; and where
+ *   something lived below path2, that was an exchange, and it lives below path now (so an exchange is one event). path itself, where it is
+ *   a file, is moved by the EV_VERSION renamed that follows; an exchange of two files is followed by two.
  * Not here: the chain (index/chain.h), the SQL (index/sql.h).
  */
 #ifndef GARTH_INDEX_APPLY_H

@@ -7,8 +7,7 @@
 #include "core/path.h"
 
 struct alive {
-	uint64_t version, size, source;
-	uint8_t action;
+	uint64_t version, size;
 };
 
 /* What lives at a path: 1, 0 nothing, or the error. */
@@ -22,8 +21,6 @@ static int live_get(struct idx_db *db, struct bytes path, struct alive *ret, str
 	if (rc == 1) {
 		ret->version = stmt_col_u64(&s, 0);
 		ret->size = stmt_col_u64(&s, 1);
-		ret->action = (uint8_t)stmt_col_u64(&s, 2);
-		ret->source = stmt_col_u64(&s, 3);
 	}
 	stmt_end(&s);
 	return rc;
@@ -258,27 +255,11 @@ static int folder_moves(struct idx_db *db, uint64_t seq, struct bytes from, stru
 	return rc;
 }
 
-/* What lived at the new name of a file is gone, unless the file's EV_VERSION came first and it is that. */
-static int target_leaves(struct idx_db *db, const struct ev_change *c, struct err *err)
-{
-	struct is source;
-	struct alive old;
-	int rc = live_get(db, c->path2, &old, err);
-
-	if (rc <= 0)
-		return rc;
-	if (old.action == ACTION_RENAMED) {
-		rc = version_get(db, old.source, &source, err);
-		if (rc < 0 || (rc == 1 && bytes_equal(source.path, c->path)))
-			return rc < 0 ? rc : 0;
-	}
-	return live_drop(db, c->path2, &old, err);
-}
-
 int apply_change(struct idx_db *db, uint64_t seq, int64_t at_ns, const struct ev_change *c,
 		 struct err *err)
 {
 	struct stmt s = apply_begin(db, IDX_CHANGE_ADD, seq, at_ns);
+	bool rename = c->op == OP_RENAME;
 	struct alive old;
 	int rc;
 
@@ -289,14 +270,10 @@ int apply_change(struct idx_db *db, uint64_t seq, int64_t at_ns, const struct ev
 	rc = stmt_run(db, &s, err);
 	if (rc == 0)
 		rc = apply_count(db, seq, &c->who, IDX_TALLY_CHANGE, EV_CHANGE, seq, err);
-	if (rc < 0)
+	if (rc < 0 || (!rename && c->op != OP_UNLINK))
 		return rc;
-	if (c->op == OP_RENAME) {
-		rc = target_leaves(db, c, err);
-		return rc < 0 ? rc : folder_moves(db, seq, c->path, c->path2, err);
-	}
-	if (c->op != OP_UNLINK)
-		return 0;
-	rc = live_get(db, c->path, &old, err);
-	return rc <= 0 ? rc : live_drop(db, c->path, &old, err);
+	rc = live_get(db, rename ? c->path2 : c->path, &old, err);
+	if (rc == 1)
+		rc = live_drop(db, rename ? c->path2 : c->path, &old, err);
+	return rc < 0 || !rename ? rc : folder_moves(db, seq, c->path, c->path2, err);
 }

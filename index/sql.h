@@ -174,7 +174,7 @@
 	X(APPLY, NAME_NEXT, "SELECT coalesce(max(n), 0) + 1 FROM name WHERE path = ?1")            \
 	X(APPLY, NAME_ADD, "INSERT INTO name(event, path, n, version) VALUES (?1, ?2, ?3, ?4)")    \
 	X(APPLY, LIVE_IS,                                                                          \
-	  "SELECT l.version, v.size, v.action, v.source FROM live l"                               \
+	  "SELECT l.version, v.size FROM live l"                                                   \
 	  " JOIN version v ON v.version = l.version WHERE l.path = ?1")                            \
 	X(APPLY, LIVE_SET,                                                                         \
 	  "INSERT OR REPLACE INTO live(event, path, version) VALUES (?1, ?2, ?3)")                 \
