@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -318,6 +319,84 @@ static void test_writer_snapshot_is_a_whole_record(void **state)
 	fx_assert_verifies(x); /* the live one too, beside its writer */
 }
 
+/* ---- garth-api: another user, who may read the folder by its group ---- */
+
+#define READER_UID 54321
+#define READER_GID 54322
+
+static int count_step(void *ctx, const struct idx_step *s)
+{
+	(void)s;
+	++*(unsigned *)ctx;
+	return 0;
+}
+
+static void reader_child(const char *db, unsigned want)
+{
+	const struct idx_filter f = { .limit = 0 };
+	struct idx_reader *r = NULL;
+	struct err err = { 0 };
+	unsigned steps = 0;
+
+	if (setgid(READER_GID) < 0 || setuid(READER_UID) < 0)
+		_exit(2);
+	if (idx_reader_open(db, &r, &err) < 0 || idx_steps(r, &f, count_step, &steps) < 0) {
+		print_error("reader: %s\n", err.msg);
+		_exit(3);
+	}
+	idx_reader_close(r);
+	_exit(steps == want ? 0 : 4);
+}
+
+static void expect_read(const struct fx *x, unsigned want, const char *when)
+{
+	char db[FX_PATH_SIZE];
+	int status = 0;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0)
+		reader_child(fx_db(x, db), want);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		fail_msg("%s: the reader ended with %d", when, status);
+}
+
+static void killed_writer(struct fx *x)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		fx_start(x);
+		fx_step(x, FX_STEP(2), 1);
+		fx_sync(x);
+		(void)kill(getpid(), SIGKILL);
+	}
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void test_reader_of_another_user_whatever_the_writer_does(void **state)
+{
+	struct fx *x = *state;
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(fchown(x->dir_fd, (uid_t)-1, READER_GID), 0);
+	assert_int_equal(fchmod(x->dir_fd, 02750), 0);
+	fx_start(x);
+	fx_begin(x);
+	fx_step(x, STEP, 1);
+	fx_sync(x);
+	expect_read(x, 1, "the writer lives");
+	fx_stop(x);
+	expect_read(x, 1, "the writer has closed");
+	killed_writer(x);
+	expect_read(x, 2, "the writer was killed");
+	fx_start(x);
+	expect_read(x, 2, "a new writer lives");
+}
+
 /* ---- a disk that fills up: a small tmpfs in a mount namespace of a child's own ---- */
 
 #define FULL_SKIP 77
@@ -394,6 +473,7 @@ int main(void)
 		T(test_writer_equal_violations_are_counted),
 		T(test_writer_violations_past_the_limit_lose_their_path),
 		T(test_writer_snapshot_is_a_whole_record),
+		T(test_reader_of_another_user_whatever_the_writer_does),
 		cmocka_unit_test(test_writer_full_disk_waits_and_goes_on),
 	};
 
