@@ -39,7 +39,7 @@ status run_not_found 127 garth run -- /no/such/program
 status run_not_executable 126 garth run -- /etc/passwd
 status run_code 0 garth run -c 'import sys; print(sys.argv, __file__)'
 check code_has_its_path grep -q /run/garth/code/main.py <<<"$OUT"
-status run_bash 0 garth run --bash - <<<'x'
+equal run_bash_from_stdin "$(echo 'echo hi' | garth run --bash -)" hi
 echo 'echo "from bash $0"' >"$TMP/s.sh"
 status run_bash_file 0 garth run --bash "$TMP/s.sh"
 check run_bash_file_says_so grep -q "from bash" <<<"$OUT"
