@@ -194,7 +194,7 @@ static void bench_all(struct bench *b, const char *dir, int dir_fd, unsigned eve
 {
 	char db[512];
 	struct stat st;
-	pthread_t t;
+	pthread_t t = 0;
 	uint64_t holes;
 
 	if (idx_writer_open(dir_fd, b->ring, &b->w, &holes, NULL) < 0 ||

@@ -119,8 +119,8 @@ static int name_add(struct idx_db *db, uint64_t seq, const struct ev_version *v,
 /* A renamed file lives no more where its source lived. */
 static int source_leaves(struct idx_db *db, const struct ev_version *v, struct err *err)
 {
-	struct is source;
-	struct alive old;
+	struct is source = { 0 };
+	struct alive old = { 0 };
 	int rc;
 
 	if (v->action != ACTION_RENAMED || v->source == 0)
@@ -173,8 +173,8 @@ int apply_version(struct idx_db *db, uint64_t seq, int64_t at_ns, const struct e
 int apply_version_state(struct idx_db *db, uint64_t seq, const struct ev_version_state *v,
 			struct err *err)
 {
-	struct is was;
-	struct alive alive;
+	struct is was = { 0 };
+	struct alive alive = { 0 };
 	struct stmt s;
 	uint64_t size = v->size;
 	int rc = version_get(db, v->version, &was, err);
@@ -260,7 +260,7 @@ int apply_change(struct idx_db *db, uint64_t seq, int64_t at_ns, const struct ev
 {
 	struct stmt s = apply_begin(db, IDX_CHANGE_ADD, seq, at_ns);
 	bool rename = c->op == OP_RENAME;
-	struct alive old;
+	struct alive old = { 0 };
 	int rc;
 
 	apply_bind_who(&s, &c->who);

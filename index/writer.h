@@ -26,7 +26,8 @@ struct idx_writer;
  * (ring_recover, ring_restart). @dir_fd the workspace's folder, borrowed. @ret_holes slots that were never committed.
  * 0, -EPROTO the database is of a newer garth (message says which), -EBADMSG it is damaged, -EBUSY another writer, -EIO, -ENOSPC.
  */
-must_check int idx_writer_open(int dir_fd, struct ring *ring, struct idx_writer **ret, uint64_t *ret_holes, struct err *err);
+must_check int idx_writer_open(int dir_fd, struct ring *ring, struct idx_writer **ret,
+			       uint64_t *ret_holes, struct err *err);
 
 /* Drain until idx_writer_stop; then everything is stored, checkpointed. 0 or the error that stopped it (the ring then stays full). */
 int idx_writer_run(struct idx_writer *w, struct err *err);
@@ -49,20 +50,28 @@ struct idx_load_file { /* the newest version of each live path in the record */
 	uint8_t state, kept, has_sha;
 	struct sha256 sha;
 };
-struct idx_load_step { uint64_t step, sandbox; uint32_t agent; }; /* begun and not ended */
+struct idx_load_step {
+	uint64_t step, sandbox;
+	uint32_t agent;
+}; /* begun and not ended */
 struct idx_load {
-	uint64_t next_version;     /* 1 for a new workspace */
-	uint32_t next_agent;       /* the first free block */
+	uint64_t next_version; /* 1 for a new workspace */
+	uint32_t next_agent;   /* the first free block */
 	bool has_workspace, has_policy;
 	struct sha256 policy;
 };
 
 must_check int idx_load_state(struct idx_writer *w, struct idx_load *ret);
-must_check int idx_load_files(struct idx_writer *w, int (*fn)(void *ctx, const struct idx_load_file *f), void *ctx);
-must_check int idx_load_agents(struct idx_writer *w, int (*fn)(void *ctx, uint32_t agent, struct bytes name), void *ctx);
-must_check int idx_load_open_steps(struct idx_writer *w, int (*fn)(void *ctx, const struct idx_load_step *s), void *ctx);
+must_check int idx_load_files(struct idx_writer *w,
+			      int (*fn)(void *ctx, const struct idx_load_file *f), void *ctx);
+must_check int idx_load_agents(struct idx_writer *w,
+			       int (*fn)(void *ctx, uint32_t agent, struct bytes name), void *ctx);
+must_check int idx_load_open_steps(struct idx_writer *w,
+				   int (*fn)(void *ctx, const struct idx_load_step *s), void *ctx);
 
 /* Versions of a path beyond the newest `keep` whose bytes are kept; for retention. Thread: the writer's, or before run. */
-must_check int idx_load_prunable(struct idx_writer *w, uint32_t keep, int (*fn)(void *ctx, uint64_t version, const struct sha256 *sha), void *ctx);
+must_check int idx_load_prunable(struct idx_writer *w, uint32_t keep,
+				 int (*fn)(void *ctx, uint64_t version, const struct sha256 *sha),
+				 void *ctx);
 
 #endif
