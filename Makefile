@@ -97,7 +97,9 @@ BINS := $(call prog,fs/main.c,garth-fs) $(call prog,exec/garthd_main.c,garthd) \
 	$(call prog,api/main.c,garth-api) $(call prog,cli/main.c,garth)
 
 TEST_KINDS := unit mount exec
+OFF := $(filter-out $(FOLDERS),core policy index fs exec guest api cli)
 TEST_SRC := $(sort $(foreach k,$(TEST_KINDS),$(wildcard tests/$(k)/*_test.c)))
+TEST_SRC := $(filter-out $(foreach k,$(TEST_KINDS),$(OFF:%=tests/$(k)/%_%)),$(TEST_SRC))
 TEST_LIB_SRC := $(filter-out $(TEST_SRC),$(sort $(wildcard tests/lib/*.c $(TEST_KINDS:%=tests/%/*.c))))
 TEST_BINS := $(patsubst tests/%.c,$(B)/tests/%,$(TEST_SRC))
 TEST_PROGS := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/prog/*.c)))

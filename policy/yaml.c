@@ -148,10 +148,16 @@ static void mark_of(struct builder *b, struct fy_event *e)
 	const struct fy_mark *m = fy_event_start_mark(e);
 	enum fy_scalar_style style = FYSS_PLAIN;
 
+	size_t len = 1;
+
 	if (m == NULL)
 		return;
-	if (e->type == FYET_SCALAR && e->scalar.value != NULL)
+	if (e->type == FYET_SCALAR && e->scalar.value != NULL) {
 		style = fy_token_scalar_style(e->scalar.value);
+		(void)fy_token_get_text(e->scalar.value, &len);
+	}
+	if (len == 0 && style == FYSS_PLAIN)
+		return; /* an empty value is where its key is: newer libfyaml gives it a place */
 	b->line = m->line + 1;
 	b->column =
 		m->column + (style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED ? 0 : 1);
