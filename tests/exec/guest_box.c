@@ -101,6 +101,12 @@ static void make_root(void)
 	}
 	make_dir("etc", 0755, 0, 0);
 	bind_ro("/etc/alternatives", "etc/alternatives");
+	bind_ro("/etc/fonts", "etc/fonts");
+	if (access("/etc/matplotlibrc", F_OK) ==
+	    0) { /* Debian's matplotlib does not start without */
+		TRY(mknod("etc/matplotlibrc", S_IFREG | 0644, 0));
+		bind_ro("/etc/matplotlibrc", "etc/matplotlibrc");
+	}
 	f = fopen("etc/passwd", "we");
 	if (f) {
 		(void)fputs("root:x:0:0::/:/bin/sh\nuser:x:1000:1000::/home/user:/bin/bash\n", f);
