@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * api/step_read.c - steps that are there: listed, read, killed; their stdout and stderr.
+ * An agent's key sees its own steps; of others it may not know.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "api/files.h"
+#include "api/handlers.h"
+#include "api/reqws.h"
+#include "api/send.h"
+#include "api/step.h"
+#include "api/view.h"
+#include "core/fd.h"
+
+struct listing {
+	struct page page;
+	struct req *r;
+	struct ws *ws;
+};
+
+static bool is_mine(const struct req *r, struct bytes agent)
+{
+	return r->who.role != ROLE_AGENT || bytes_equal(agent, bytes_str(r->who.agent));
+}
+
+static int take(void *ctx, const struct idx_step *s)
+{
+	struct listing *l = ctx;
+
+	if (!is_mine(l->r, s->agent_name))
+		return 0;
+	return page_add(&l->page, s->step, view_step_row(l->ws, s, true));
+}
+
+static void list(struct req *r, struct ws *ws)
+{
+	const char *state = req_arg(r, "state");
+	struct listing l = { .r = r, .ws = ws };
+	struct idx_filter f = { .agent = req_arg(r, "agent"), .job = req_arg(r, "job") };
+
+	if (state != NULL && strcmp(state, "running") != 0) {
+		req_fail(r, -EINVAL, "'state' can only be 'running'");
+		return;
+	}
+	f.open = state != NULL;
+	if (r->who.role == ROLE_AGENT)
+		f.agent = r->who.agent;
+	if (page_begin(r, &l.page) < 0)
+		return;
+	f.after = l.page.after;
+	page_answer(r, &l.page, idx_steps(ws->reader, &f, take, &l));
+}
+
+void h_step_list(struct req *r)
+{
+	with_ws(r, list);
+}
+
+/* ---- one ---- */
+
+struct reading {
+	struct req *r;
+	struct ws *ws;
+	struct call call;
+	uint64_t step;
+	json_t *json;
+	int log; /* 0 stdout, 1 stderr: the one that is being read */
+	char path[64];
+};
+
+static void reading_free(void *own)
+{
+	struct reading *g = own;
+
+	call_cancel(&g->call);
+	json_decref(g->json);
+	free(g);
+}
+
+/* Find it, as the caller may see it; else it has been answered. */
+static struct reading *find(struct req *r, struct ws *ws, bool lists)
+{
+	struct reading *g = calloc(1, sizeof *g);
+	const char *agent;
+	int rc;
+
+	if (g == NULL) {
+		req_send(r, 503, NULL);
+		return NULL;
+	}
+	g->r = r;
+	g->ws = ws;
+	r->own = g;
+	r->fini = reading_free;
+	if (req_id(r, ID_STEP, r->param[1], &g->step) < 0)
+		return NULL;
+	rc = view_step(ws, g->step, lists, &g->json);
+	agent = rc == 0 ? json_string_value(json_object_get(g->json, "agent")) : NULL;
+	if (rc == 0 && is_mine(r, bytes_str(agent != NULL ? agent : "")))
+		return g;
+	req_fail(r, rc < 0 ? rc : -ENOENT, "no step '%.32s'", r->param[1]);
+	return NULL;
+}
+
+static void log_path(struct reading *g, int log)
+{
+	char id[ID_TEXT_SIZE];
+
+	id_text(ID_STEP, g->step, id);
+	(void)snprintf(g->path, sizeof g->path, "logs/%s/%s", id, log == 0 ? "stdout" : "stderr");
+}
+
+static void on_log(void *ctx, int status, struct wire_msg *reply, const char *why)
+{
+	struct reading *g = ctx;
+
+	(void)why;
+	if (status == 0) { /* a log that retention took stays null */
+		autofd fd = wire_take_fd(reply, 0);
+
+		(void)view_log_fd(g->json, g->log == 0 ? "stdout" : "stderr", fd);
+	}
+	g->log++;
+	if (g->log < 2) {
+		log_path(g, g->log);
+		files_open(g->ws, &g->call, bytes_str(g->path), 0, "", on_log, g);
+		return;
+	}
+	req_json(g->r, 200, json_incref(g->json));
+}
+
+static void get(struct req *r, struct ws *ws)
+{
+	struct reading *g = find(r, ws, true);
+
+	if (g == NULL)
+		return;
+	if (view_step_files(ws, g->step, g->json) < 0) {
+		req_fail(r, -EIO, "the record can't be read now");
+		return;
+	}
+	log_path(g, 0);
+	files_open(ws, &g->call, bytes_str(g->path), 0, "", on_log, g);
+}
+
+void h_step_get(struct req *r)
+{
+	with_ws(r, get);
+}
+
+/* ---- kill ---- */
+
+static void kill_it(struct req *r, struct ws *ws)
+{
+	struct reading *g = find(r, ws, false);
+	char who[96];
+	struct step *st;
+
+	if (g == NULL)
+		return;
+	st = step_find(r->app, ws, g->step);
+	if (st == NULL || st->phase >= STEP_DONE) {
+		req_fail_code(r, "ended", "step '%.32s' has ended", r->param[1]);
+		return;
+	}
+	if (r->who.role == ROLE_AGENT)
+		(void)snprintf(who, sizeof who, "agent %s", r->who.agent);
+	else
+		(void)snprintf(who, sizeof who, "%s (key %s)", role_text(r->who.role), r->who.key);
+	step_kill(st, REASON_KILLED, who);
+	req_json(r, 202, json_incref(g->json));
+}
+
+void h_step_kill(struct req *r)
+{
+	with_ws(r, kill_it);
+}
+
+/* ---- stdout and stderr ---- */
+
+static void on_file(void *ctx, int status, struct wire_msg *reply, const char *why)
+{
+	struct reading *g = ctx;
+	const struct msg_file_open_reply *b;
+	struct sending s = { .media = "application/octet-stream", .sha = "" };
+
+	if (status < 0) {
+		req_fail(g->r, status, "'%s' can't be read: %.160s", g->path, status == -ENOENT ? "it is not there (any more)" : why);
+		return;
+	}
+	b = msg_body(reply);
+	s.fd = wire_take_fd(reply, 0);
+	s.size = b->size;
+	s.mtime_ns = b->mtime_ns;
+	s.name = bytes_str(g->log == 0 ? "stdout.txt" : "stderr.txt");
+	send_file(g->r, &s);
+}
+
+static void log_file(struct req *r, struct ws *ws, int log)
+{
+	struct reading *g = find(r, ws, false);
+	const char *follow = req_arg(r, "follow");
+
+	if (g == NULL)
+		return;
+	if (follow != NULL && strcmp(follow, "0") != 0) {
+		req_fail(r, -EINVAL, "following is not built yet: POST the step with Accept: application/x-ndjson");
+		return;
+	}
+	g->log = log;
+	log_path(g, log);
+	files_open(ws, &g->call, bytes_str(g->path), 0, "", on_file, g);
+}
+
+static void get_stdout(struct req *r, struct ws *ws)
+{
+	log_file(r, ws, 0);
+}
+
+static void get_stderr(struct req *r, struct ws *ws)
+{
+	log_file(r, ws, 1);
+}
+
+void h_step_stdout(struct req *r)
+{
+	with_ws(r, get_stdout);
+}
+
+void h_step_stderr(struct req *r)
+{
+	with_ws(r, get_stderr);
+}
