@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fs/cut.c - cutting a version of a file. Not here: the objects themselves (fs/object.c).
+ */
+#include "fs/cut.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/fd.h"
+#include "fs/act.h"
+#include "fs/cred.h"
+#include "fs/emit.h"
+#include "fs/object.h"
+#include "fs/place.h"
+#include "fs/rec_own.h"
+
+/* What a cut found out about the file, before it is written down. */
+struct found {
+	bool has_sha, kept, linked, unchanged;
+	struct sha256 sha;
+	uint64_t size, gen;
+};
+
+static bool in_output(const struct rec *c)
+{
+	struct zone_place at;
+
+	for (const struct rname *m = c->names; m; m = m->next) {
+		zone_of(bytes_of(m->path, m->len), &at);
+		if (at.zone == ZONE_OUTPUT)
+			return true;
+	}
+	return false;
+}
+
+/* Opened for writing, and nothing written: it is what it was. */
+static bool is_unchanged(const struct rec *c)
+{
+	if (c->written)
+		return false;
+	for (const struct rname *m = c->names; m; m = m->next)
+		if (m->version == 0 || m->open_version)
+			return false;
+	return true;
+}
+
+static int open_live(struct fs *fs, struct rec *c, int spare_fd, int *ret_fd)
+{
+	int r = act_open(fs, c->uid, &c->h, O_RDONLY, ret_fd);
+
+	if (r == -EACCES && spare_fd >= 0) {
+		*ret_fd = fcntl(spare_fd, F_DUPFD_CLOEXEC, 0);
+		r = *ret_fd < 0 ? -errno : 0;
+	}
+	return r;
+}
+
+/* The hash, and the object where the bytes are kept. c is busy, so nobody begins to write. */
+static void examine(struct fs *fs, struct rec *c, enum cut_how how, bool keep, int spare_fd, struct found *f)
+{
+	autofd fd = -1;
+	struct stat st;
+
+	if (open_live(fs, c, spare_fd, &fd) < 0) {
+		if (act_stat(fs, &c->h, &st) == 0)
+			f->size = (uint64_t)st.st_size;
+		return;
+	}
+	if (fstat(fd, &st) < 0)
+		return;
+	f->size = (uint64_t)st.st_size;
+	f->gen = act_birth(fd);
+	if (keep && how == CUT_COPY) {
+		f->kept = object_copy(fs, c->uid, fd, &f->sha) == 0;
+		f->has_sha = f->kept;
+	}
+	if (!f->has_sha)
+		f->has_sha = sha256_fd(fd, &f->sha, &f->size) == 0;
+	if (f->has_sha && keep && how == CUT_LINK)
+		f->kept = object_link(fs, c->uid, &c->h, fd, (st.st_mode & S_IRUSR) != 0, &f->sha, &f->linked) == 0;
+}
+
+static void emit_state(struct fs *fs, const struct rec *c, struct rname *m)
+{
+	struct event e = { .kind = EV_VERSION_STATE };
+
+	e.u.version_state = (struct ev_version_state){
+		.version = m->open_version,
+		.state = c->state,
+		.has_sha = c->has_sha,
+		.sha = c->sha,
+		.size = c->size,
+		.kept = c->kept,
+	};
+	m->open_version = 0;
+	emit(fs, &e);
+}
+
+static enum ev_action action_of(const struct rname *m)
+{
+	return m->version || m->existed ? ACTION_MODIFIED : ACTION_CREATED;
+}
+
+static void write_down(struct fs *fs, struct rec *c, const struct found *f)
+{
+	c->has_sha = f->has_sha;
+	c->sha = f->sha;
+	c->size = f->size;
+	c->gen = f->gen;
+	c->kept = f->kept;
+	c->linked = f->linked;
+	c->held = false;
+	c->state = f->has_sha ? STATE_SEALED : STATE_UNHASHED;
+	for (struct rname *m = c->names; m; m = m->next) {
+		if (m->open_version)
+			emit_state(fs, c, m);
+		else
+			rec_emit_version(fs, c, m, c->last, action_of(m), (enum ev_state)c->state, 0);
+	}
+}
+
+void cut_version(struct fs *fs, struct rec *c, enum cut_how how)
+{
+	struct recs *r = fs->recs;
+	struct found f;
+	bool keep;
+	int spare_fd;
+
+	memset(&f, 0, sizeof f);
+	recs_lock(r);
+	while (c->busy)
+		recs_wait(r);
+	if (!c->dirty || c->writers || !c->names) {
+		recs_unlock(r);
+		return;
+	}
+	c->busy = true;
+	f.unchanged = is_unchanged(c);
+	keep = in_output(c);
+	spare_fd = c->spare_fd; /* stays: it ends when c is clean, and that is ours to say */
+	recs_unlock(r);
+	if (!f.unchanged)
+		examine(fs, c, how, keep, spare_fd, &f);
+	recs_lock(r);
+	if (!f.unchanged)
+		write_down(fs, c, &f);
+	rec_clean(fs, r, c);
+	c->busy = false;
+	recs_freed(r);
+	recs_unlock(r);
+}
+
+uint64_t cut_open_row(struct fs *fs, struct rec *c, struct rname *m)
+{
+	if (!m->open_version)
+		rec_emit_version(fs, c, m, c->last, action_of(m), STATE_OPEN, 0);
+	return m->open_version;
+}
+
+void cut_mark_open(struct fs *fs, struct rec *c)
+{
+	recs_lock(fs->recs);
+	for (struct rname *m = c->names; m && c->dirty && c->last; m = m->next)
+		(void)cut_open_row(fs, c, m);
+	recs_unlock(fs->recs);
+}
+
+static int detach(struct fs *fs, struct rec *c)
+{
+	struct sha256 sha;
+	autofd fd = -1;
+	int r;
+
+	recs_lock(fs->recs);
+	while (c->busy)
+		recs_wait(fs->recs);
+	if (!c->linked) {
+		recs_unlock(fs->recs);
+		return 0;
+	}
+	c->busy = true;
+	sha = c->sha;
+	recs_unlock(fs->recs);
+	r = object_open(fs, &sha, &fd);
+	if (r == 0)
+		r = object_replace(fs, c->uid, fd, &sha);
+	if (r == -ENOENT)
+		r = 0; /* pruned meanwhile: nothing to keep */
+	recs_lock(fs->recs);
+	if (r == 0)
+		c->linked = false;
+	c->busy = false;
+	recs_freed(fs->recs);
+	recs_unlock(fs->recs);
+	return r;
+}
+
+int cut_mend(struct fs *fs, struct rec *c, const struct who *w, bool write)
+{
+	if (rec_read_wants_cut(fs->recs, c, w))
+		cut_version(fs, c, CUT_COPY);
+	return write ? detach(fs, c) : 0;
+}
+
+int cut_store(struct fs *fs, struct bytes data, struct sha256 *ret)
+{
+	return object_store(fs, data, ret);
+}
+
+int cut_object_open(struct fs *fs, const struct sha256 *sha, int *ret_fd)
+{
+	return object_open(fs, sha, ret_fd);
+}

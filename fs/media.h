@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fs/media.h - the media type of a file, by the end of its name alone (its bytes are an agent's and prove nothing).
+ */
+#ifndef GARTH_FS_MEDIA_H
+#define GARTH_FS_MEDIA_H
+
+#include "core/bytes.h"
+
+/* "application/octet-stream" where it is not known. */
+const char *media_type(struct bytes path);
+
+#endif

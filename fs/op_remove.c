@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fs/op_remove.c - names that go or move: UNLINK, RMDIR, RENAME.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/fd.h"
+#include "fs/cred.h"
+#include "fs/emit.h"
+#include "fs/op.h"
+#include "fs/quota.h"
+#include "fs/rec.h"
+#include "fs/tell.h"
+
+#define RENAME_NOREPLACE_FLAG 1u
+#define RENAME_EXCHANGE_FLAG 2u
+
+/* What stands at a name before it is changed. */
+struct subject {
+	int fd; /* O_PATH; -1: nothing is there */
+	struct stat st;
+	struct node *node; /* pinned; NULL: the table doesn't know it */
+	unsigned objects;  /* links that are objects */
+};
+
+static int subject_of(struct fs *fs, const struct node *dir, int dir_fd, const char *name, struct subject *ret)
+{
+	struct fhandle h;
+	struct rec *c;
+	int r;
+
+	*ret = (struct subject){ .fd = -1 };
+	r = op_peek(fs, dir, dir_fd, name, &ret->fd, &ret->st);
+	if (r < 0)
+		return r;
+	if (fhandle_of(ret->fd, &h) < 0)
+		return 0;
+	ret->node = nodes_find(fs->nodes, &h);
+	c = S_ISREG(ret->st.st_mode) ? rec_of(fs->recs, &h) : NULL;
+	ret->objects = c && rec_is_linked(fs->recs, c);
+	rec_put(fs, c);
+	return 0;
+}
+
+static void subject_fini(struct fs *fs, struct subject *s)
+{
+	fd_closep(&s->fd);
+	if (s->node)
+		node_unpin(fs->nodes, s->node);
+	s->node = NULL;
+}
+
+/* One of its names is gone: was it the last? */
+static void name_gone(struct fs *fs, struct subject *s, struct node *dir, const char *name)
+{
+	bool gone = S_ISDIR(s->st.st_mode) || s->st.st_nlink <= 1 + s->objects;
+	struct fhandle h;
+
+	if (s->node)
+		node_unlink(fs->nodes, s->node, dir, name, gone);
+	if (!gone)
+		return;
+	if (fhandle_of(s->fd, &h) == 0)
+		hcache_drop(fs->hcache, &h);
+	if (s->node && atomic_load(&s->node->opens) == 0)
+		quota_gone(fs, s->node, s->st.st_uid, s->objects != 0);
+}
+
+static void do_remove(fuse_req_t req, fuse_ino_t parent, const char *name, enum ev_op op)
+{
+	struct ask a = { .op = op };
+	struct held dir = { .fd = -1 };
+	struct subject s = { .fd = -1 };
+	struct place at;
+	struct op o;
+	int r;
+
+	if (!op_begin(&o, req, parent))
+		return;
+	r = place_ask(o.fs, &o.who, &a, o.node, name, &at);
+	if (r == 0)
+		r = op_hold(o.fs, o.node, &dir);
+	if (r == 0)
+		r = subject_of(o.fs, o.node, dir.fd, name, &s);
+	if (r == 0)
+		r = cred_as(o.fs, op_as(o.fs, &o.who, o.node));
+	if (r == 0 && unlinkat(dir.fd, name, op == OP_RMDIR ? AT_REMOVEDIR : 0) < 0)
+		r = -errno;
+	if (r == 0) {
+		if (place_recorded(&at))
+			rec_unlinked(o.fs, &o.who, op, place_bytes(&at));
+		name_gone(o.fs, &s, o.node, name);
+	}
+	op_let(o.fs, &dir);
+	subject_fini(o.fs, &s);
+	op_fail(&o, r);
+}
+
+void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	do_remove(req, parent, name, OP_UNLINK);
+}
+
+void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	do_remove(req, parent, name, OP_RMDIR);
+}
+
+/* ---- RENAME ---- */
+
+struct move {
+	struct op *o;
+	struct node *from_dir, *to_dir;
+	const char *from, *to;
+	unsigned flags;
+	struct held from_held, to_held;
+	struct subject what, victim;
+	struct place from_at, to_at;
+};
+
+static int move_prepare(struct move *m)
+{
+	struct fs *fs = m->o->fs;
+	struct ask a = { .op = OP_RENAME };
+	int r;
+
+	if (m->flags & ~(RENAME_NOREPLACE_FLAG | RENAME_EXCHANGE_FLAG))
+		return -EINVAL;
+	r = place_ask2(fs, &m->o->who, &a, m->from_dir, m->from, m->to_dir, m->to, &m->from_at, &m->to_at);
+	if (r == 0)
+		r = op_hold(fs, m->from_dir, &m->from_held);
+	if (r == 0)
+		r = op_hold(fs, m->to_dir, &m->to_held);
+	if (r == 0)
+		r = subject_of(fs, m->from_dir, m->from_held.fd, m->from, &m->what);
+	if (r < 0)
+		return r;
+	r = subject_of(fs, m->to_dir, m->to_held.fd, m->to, &m->victim);
+	return r == -ENOENT ? 0 : r;
+}
+
+static int move_act(struct move *m)
+{
+	struct fs *fs = m->o->fs;
+	int r = cred_as(fs, op_as(fs, &m->o->who, m->from_dir));
+
+	if (r < 0)
+		return r;
+	if (syscall(SYS_renameat2, m->from_held.fd, m->from, m->to_held.fd, m->to, m->flags) < 0)
+		return -errno;
+	return 0;
+}
+
+/* The table of nodes follows. Without memory for a name the old one stays: then the record's paths are the old ones. */
+static void move_nodes(struct move *m)
+{
+	struct fs *fs = m->o->fs;
+	bool same = m->victim.node && m->victim.node == m->what.node;
+
+	if (same) /* two names of one file: the store did nothing */
+		return;
+	if (m->flags & RENAME_EXCHANGE_FLAG) {
+		if (m->victim.node && node_link(fs->nodes, m->victim.node, m->from_dir, m->from) == 0)
+			node_unlink(fs->nodes, m->victim.node, m->to_dir, m->to, false);
+	} else if (m->victim.fd >= 0) {
+		name_gone(fs, &m->victim, m->to_dir, m->to);
+	}
+	if (m->what.node && node_link(fs->nodes, m->what.node, m->to_dir, m->to) == 0)
+		node_unlink(fs->nodes, m->what.node, m->from_dir, m->from, false);
+}
+
+/* A file that comes from where nothing is recorded into a zone where it is. */
+static void move_adopt(struct move *m)
+{
+	struct fs *fs = m->o->fs;
+	struct rec *c = NULL;
+
+	if (place_recorded(&m->from_at) || !place_recorded(&m->to_at) || !m->what.node || !S_ISREG(m->what.st.st_mode))
+		return;
+	if (rec_enter(fs, &m->what.node->h, m->what.node->ino, m->what.st.st_uid, place_bytes(&m->to_at), &c) < 0)
+		return;
+	recs_lock(fs->recs);
+	(void)rec_touch(fs, c, &m->o->who);
+	recs_unlock(fs->recs);
+	rec_put(fs, c);
+}
+
+static void move_record(struct move *m)
+{
+	bool exchange = m->flags & RENAME_EXCHANGE_FLAG;
+
+	if (m->victim.fd >= 0 && m->victim.st.st_ino == m->what.st.st_ino)
+		return;
+	if (place_recorded(&m->from_at) || place_recorded(&m->to_at))
+		rec_renamed(m->o->fs, &m->o->who, place_bytes(&m->from_at), place_bytes(&m->to_at), S_ISDIR(m->what.st.st_mode),
+			    exchange);
+	move_adopt(m);
+}
+
+void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t newparent, const char *newname, unsigned int flags)
+{
+	struct op o;
+	struct move m = { .o = &o, .from = name, .to = newname, .flags = flags, .what.fd = -1, .victim.fd = -1 };
+	int r;
+
+	if (!op_begin(&o, req, parent))
+		return;
+	m.from_dir = o.node;
+	m.to_dir = nodes_get(o.fs->nodes, newparent);
+	r = m.to_dir ? move_prepare(&m) : -ESTALE;
+	if (r == 0)
+		r = move_act(&m);
+	if (r == 0) {
+		move_record(&m);
+		move_nodes(&m);
+		if (m.what.node && m.from_dir != m.to_dir && !place_open_to_all(o.fs, m.what.node))
+			tell_below(o.fs, m.what.node);
+	}
+	op_let(o.fs, &m.from_held);
+	op_let(o.fs, &m.to_held);
+	subject_fini(o.fs, &m.what);
+	subject_fini(o.fs, &m.victim);
+	op_fail(&o, r);
+}

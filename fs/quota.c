@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fs/quota.c - how much the workspace and each agent hold, against the policy's limits.
+ */
+#include "fs/quota.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "core/ids.h"
+#include "fs/agent.h"
+#include "fs/fs.h"
+#include "fs/node.h"
+#include "fs/step.h"
+#include "fs/task.h"
+
+#define BLOCK_BYTES 512 /* of st_blocks */
+
+struct use {
+	int64_t bytes, files;
+};
+
+struct quota {
+	pthread_mutex_t lock;
+	struct use all;
+	struct use agent[IDS_AGENTS_MAX];
+};
+
+int quota_new(struct quota **ret)
+{
+	struct quota *q = calloc(1, sizeof *q);
+
+	if (!q)
+		return -ENOMEM;
+	pthread_mutex_init(&q->lock, NULL);
+	*ret = q;
+	return 0;
+}
+
+void quota_free(struct quota *q)
+{
+	if (!q)
+		return;
+	pthread_mutex_destroy(&q->lock);
+	free(q);
+}
+
+/* Called under the lock. */
+static void add(struct fs *fs, uint32_t uid, struct task *task, int64_t bytes, int64_t files)
+{
+	struct quota *q = fs->quota;
+	uint32_t block;
+
+	if (task && atomic_load(&task->dead))
+		return; /* the trash counts no more */
+	q->all.bytes += bytes;
+	q->all.files += files;
+	if (ids_agent_of(fs->uid_base, uid, &block)) {
+		q->agent[block].bytes += bytes;
+		q->agent[block].files += files;
+	}
+	if (task) {
+		atomic_fetch_add(&task->bytes, bytes);
+		atomic_fetch_add(&task->files, files);
+	}
+}
+
+void quota_add(struct fs *fs, uint32_t uid, struct task *task, int64_t bytes, int64_t files)
+{
+	pthread_mutex_lock(&fs->quota->lock);
+	add(fs, uid, task, bytes, files);
+	pthread_mutex_unlock(&fs->quota->lock);
+}
+
+static bool past(int64_t had, uint64_t more, uint64_t max)
+{
+	return (had > 0 ? (uint64_t)had : 0) + more > max;
+}
+
+static int room(struct fs *fs, uint32_t uid, uint64_t bytes, uint64_t files)
+{
+	struct quota *q = fs->quota;
+	struct policy *p = steps_policy(fs->steps);
+	uint64_t max_bytes = UINT64_MAX, max_files = UINT64_MAX;
+	uint32_t block;
+	bool over;
+	bool has_agent = ids_agent_of(fs->uid_base, uid, &block);
+	const char *name = has_agent ? agent_name(fs->agents, block) : NULL;
+
+	if (name)
+		policy_agent_quota(p, name, &max_bytes, &max_files);
+	pthread_mutex_lock(&q->lock);
+	over = (bytes && past(q->all.bytes, bytes, p->limits.ws_bytes)) || (files && past(q->all.files, files, p->limits.ws_files));
+	if (name && block != 0)
+		over = over || (bytes && past(q->agent[block].bytes, bytes, max_bytes)) ||
+		       (files && past(q->agent[block].files, files, max_files));
+	pthread_mutex_unlock(&q->lock);
+	policy_unref(p);
+	return over ? -EDQUOT : 0;
+}
+
+int quota_room_file(struct fs *fs, uint32_t uid)
+{
+	return room(fs, uid, 0, 1);
+}
+
+int quota_room_bytes(struct fs *fs, uint32_t uid, uint64_t bytes)
+{
+	return room(fs, uid, bytes, 0);
+}
+
+void quota_settle(struct fs *fs, struct node *n, const struct stat *st)
+{
+	int64_t now = (int64_t)st->st_blocks * BLOCK_BYTES;
+
+	pthread_mutex_lock(&fs->quota->lock);
+	if (n->charged >= 0 && now != n->charged)
+		add(fs, st->st_uid, n->task, now - n->charged, 0);
+	n->charged = now;
+	pthread_mutex_unlock(&fs->quota->lock);
+}
+
+void quota_born(struct fs *fs, struct node *n, const struct stat *st)
+{
+	pthread_mutex_lock(&fs->quota->lock);
+	n->charged = (int64_t)st->st_blocks * BLOCK_BYTES;
+	add(fs, st->st_uid, n->task, n->charged, 1);
+	pthread_mutex_unlock(&fs->quota->lock);
+}
+
+void quota_know(struct fs *fs, struct node *n, const struct stat *st)
+{
+	pthread_mutex_lock(&fs->quota->lock);
+	if (n->charged < 0)
+		n->charged = (int64_t)st->st_blocks * BLOCK_BYTES;
+	pthread_mutex_unlock(&fs->quota->lock);
+}
+
+void quota_gone(struct fs *fs, struct node *n, uint32_t uid, int keep_bytes)
+{
+	pthread_mutex_lock(&fs->quota->lock);
+	if (n->charged >= 0) {
+		add(fs, uid, n->task, keep_bytes ? 0 : -n->charged, -1);
+		n->charged = -1;
+	}
+	pthread_mutex_unlock(&fs->quota->lock);
+}
+
+void quota_drop_task(struct fs *fs, struct task *task, int64_t *ret_bytes, int64_t *ret_files)
+{
+	pthread_mutex_lock(&fs->quota->lock);
+	*ret_bytes = atomic_load(&task->bytes);
+	*ret_files = atomic_load(&task->files);
+	add(fs, ids_agent_uid(fs->uid_base, task->agent, IDS_UID_USER), task, -*ret_bytes, -*ret_files);
+	atomic_store(&task->dead, true);
+	pthread_mutex_unlock(&fs->quota->lock);
+}
+
+void quota_look(struct fs *fs, struct quota_now *ret)
+{
+	struct policy *p = steps_policy(fs->steps);
+
+	pthread_mutex_lock(&fs->quota->lock);
+	ret->bytes = fs->quota->all.bytes > 0 ? (uint64_t)fs->quota->all.bytes : 0;
+	ret->files = fs->quota->all.files > 0 ? (uint64_t)fs->quota->all.files : 0;
+	pthread_mutex_unlock(&fs->quota->lock);
+	ret->bytes_max = p->limits.ws_bytes;
+	ret->files_max = p->limits.ws_files;
+	policy_unref(p);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fs/quota.h - how much the workspace and each agent hold: bytes on disk and files, against the policy's limits.
+ * What counts: everything in the zones, sandboxes' task/ too, and kept versions; nothing in trash/.
+ * A file counts for the agent that owns it.
+ * Thread: any. Locks: the quota's own, never held across a system call.
+ */
+#ifndef GARTH_FS_QUOTA_H
+#define GARTH_FS_QUOTA_H
+
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "core/err.h"
+
+struct fs;
+struct node;
+struct task;
+
+struct quota;
+
+must_check int quota_new(struct quota **ret);
+void quota_free(struct quota *q);
+
+/* Charge (or give back) without asking. @uid the owner; @task what it is in, or NULL. */
+void quota_add(struct fs *fs, uint32_t uid, struct task *task, int64_t bytes, int64_t files);
+
+/* Would one more file fit? 0, -EDQUOT. */
+must_check int quota_room_file(struct fs *fs, uint32_t uid);
+
+/* Would `bytes` more fit? 0, -EDQUOT. */
+must_check int quota_room_bytes(struct fs *fs, uint32_t uid, uint64_t bytes);
+
+/* What n holds is now st: charges the difference to what was charged for it before. */
+void quota_settle(struct fs *fs, struct node *n, const struct stat *st);
+
+/* n was just made: it and what it holds count from now on. */
+void quota_born(struct fs *fs, struct node *n, const struct stat *st);
+
+/* The first sight of a file that was counted already. */
+void quota_know(struct fs *fs, struct node *n, const struct stat *st);
+
+/* It is gone: gives back what was charged for it, and the file. @keep_bytes its bytes live on as a kept version. */
+void quota_gone(struct fs *fs, struct node *n, uint32_t uid, int keep_bytes);
+
+/* A wiped task/ counts no more. */
+void quota_drop_task(struct fs *fs, struct task *task, int64_t *ret_bytes, int64_t *ret_files);
+
+struct quota_now {
+	uint64_t bytes, files, bytes_max, files_max;
+};
+void quota_look(struct fs *fs, struct quota_now *ret);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fs/walk.c - paths and trees in the store.
+ */
+#include "fs/walk.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/fd.h"
+#include "core/path.h"
+#include "fs/act.h"
+#include "fs/cred.h"
+
+/* One part further down. */
+static int step_down(struct fs *fs, int *fd, struct stat *st, const char *part)
+{
+	int r, next;
+
+	if (!S_ISDIR(st->st_mode))
+		return -ENOTDIR;
+	r = cred_as(fs, st->st_uid);
+	if (r < 0)
+		return r;
+	next = openat(*fd, part, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (next < 0)
+		return -errno;
+	fd_closep(fd);
+	*fd = next;
+	return fstat(next, st) < 0 ? -errno : 0;
+}
+
+int walk_open(struct fs *fs, int base_fd, struct bytes path, int *ret_fd, struct stat *ret_st)
+{
+	const char *p = path.p, *end = p + path.len;
+	char part[NAME_LEN_MAX + 1];
+	autofd fd = fcntl(base_fd, F_DUPFD_CLOEXEC, 0);
+	int r = 0;
+
+	if (fd < 0 || fstat(fd, ret_st) < 0)
+		return -errno;
+	while (r == 0 && path.len && p < end) {
+		const char *slash = memchr(p, '/', (size_t)(end - p));
+		size_t len = (size_t)((slash ? slash : end) - p);
+
+		if (len == 0 || len > NAME_LEN_MAX)
+			return -ENAMETOOLONG;
+		memcpy(part, p, len);
+		part[len] = '\0';
+		r = step_down(fs, &fd, ret_st, part);
+		p += len + 1;
+	}
+	if (r == 0)
+		*ret_fd = fd_steal(&fd);
+	return r;
+}
+
+struct pending {
+	struct pending *next;
+	size_t len;
+	char path[];
+};
+
+struct walk {
+	struct fs *fs;
+	bool recursive;
+	walk_fn fn;
+	void *ctx;
+	struct pending *list; /* folders that are still to be read */
+};
+
+static struct pending *pending_new(struct bytes dir, const char *name)
+{
+	size_t n = strlen(name);
+	struct pending *p = malloc(sizeof *p + dir.len + n + 2);
+
+	if (!p)
+		return NULL;
+	p->len = 0;
+	if (dir.len) {
+		memcpy(p->path, dir.p, dir.len);
+		p->path[dir.len] = '/';
+		p->len = dir.len + 1;
+	}
+	memcpy(p->path + p->len, name, n + 1);
+	p->len += n;
+	return p;
+}
+
+static int visit(struct walk *w, struct bytes dir, int dir_fd, uint32_t owner, const char *name)
+{
+	struct pending *p;
+	autofd fd = -1;
+	struct stat st;
+	int r = cred_as(w->fs, owner);
+
+	if (r < 0)
+		return r;
+	fd = openat(dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return 0; /* it went meanwhile */
+	p = pending_new(dir, name);
+	if (!p)
+		return -ENOMEM;
+	r = w->fn(w->ctx, bytes_of(p->path, p->len), fd, &st);
+	if (r == 0 && w->recursive && S_ISDIR(st.st_mode)) {
+		p->next = w->list;
+		w->list = p;
+	} else {
+		free(p);
+	}
+	return r;
+}
+
+static int read_dir(struct walk *w, struct bytes path, int path_fd, const struct stat *st)
+{
+	int fd = -1;
+	struct dirent *e;
+	int r = act_reopen(w->fs, st->st_uid, path_fd, O_RDONLY | O_DIRECTORY, &fd);
+	DIR *d;
+
+	if (r < 0)
+		return 0; /* its own owner may not */
+	d = fdopendir(fd);
+	if (!d) {
+		fd_closep(&fd);
+		return -ENOMEM;
+	}
+	while (r == 0 && (e = readdir(d)))
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			r = visit(w, path, path_fd, st->st_uid, e->d_name);
+	closedir(d);
+	return r;
+}
+
+int walk_each(struct fs *fs, int base_fd, struct bytes top, bool recursive, walk_fn fn, void *ctx)
+{
+	struct walk w = { .fs = fs, .recursive = recursive, .fn = fn, .ctx = ctx };
+	autofd top_fd = -1;
+	struct stat st;
+	int r = walk_open(fs, base_fd, top, &top_fd, &st);
+
+	if (r == 0)
+		r = S_ISDIR(st.st_mode) ? read_dir(&w, (struct bytes){ 0 }, top_fd, &st) : -ENOTDIR;
+	while (w.list) {
+		struct pending *p = w.list;
+		autofd fd = -1;
+
+		w.list = p->next;
+		if (r == 0 && walk_open(fs, top_fd, bytes_of(p->path, p->len), &fd, &st) == 0 && S_ISDIR(st.st_mode))
+			r = read_dir(&w, bytes_of(p->path, p->len), fd, &st);
+		free(p);
+	}
+	return r;
+}

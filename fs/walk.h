@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fs/walk.h - paths and trees in the store, followed part by part as each folder's owner, never through a link. For what garth itself
+ * does outside a FUSE request: downloads, listings, the count at its start.
+ * Thread: any that may wait.
+ */
+#ifndef GARTH_FS_WALK_H
+#define GARTH_FS_WALK_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "core/bytes.h"
+#include "core/err.h"
+#include "fs/fs.h"
+
+/* An O_PATH descriptor of base/path ("" base itself). 0, -ENOENT, -ENOTDIR, errno. */
+must_check int walk_open(struct fs *fs, int base_fd, struct bytes path, int *ret_fd, struct stat *ret_st);
+
+/* @path relative to the top, @fd O_PATH of it; both borrowed. 0 goes on. */
+typedef int (*walk_fn)(void *ctx, struct bytes path, int fd, const struct stat *st);
+
+/* Everything in base/top, or everything below it. A folder that cannot be read is passed over. */
+must_check int walk_each(struct fs *fs, int base_fd, struct bytes top, bool recursive, walk_fn fn, void *ctx);
+
+#endif
