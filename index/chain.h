@@ -2,7 +2,8 @@
 /*
  * index/chain.h - the hash chain over the events.
  *   hash(seq) = SHA-256("garth.event.v1" || 0x00 || hash(seq - 1) || seq, u64 big-endian || body)
- * The body is core/event.h's canonical bytes; hash(0) is 32 zero bytes. docs/PROTOCOL.md's vectors are in the test.
+ * The body is core/event.h's canonical bytes; hash(0) is 32 zero bytes.
+ * tests/unit/index_plan_test.c has vectors.
  * Not here: storing the links (index/writer.h), checking them (index/verify.h).
  */
 #ifndef GARTH_INDEX_CHAIN_H

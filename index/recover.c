@@ -94,6 +94,9 @@ static int recover(struct idx_writer *w, bool is_new, uint64_t *ret_holes, struc
 	*ret_holes = 0;
 	/* a new ring counts from 0, the database goes on from where it was */
 	w->pos = is_new || stored > head ? stored : stored > tail ? stored : tail;
+	/* released by a writer whose commits the database has lost since: it is an older copy, or lost power */
+	if (w->pos > stored && !is_new)
+		*ret_holes = w->pos - stored;
 	more = more && w->pos < head;
 	while (more) {
 		rc = recover_batch(w, ret_holes, &more, err);

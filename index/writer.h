@@ -23,7 +23,8 @@ struct idx_writer;
 
 /*
  * Open DIR/index.db (made where it is missing, 0640), bring it to the newest schema, then store what a dead process left in the ring
- * (ring_recover, ring_restart). @dir_fd the workspace's folder, borrowed. @ret_holes slots that were never committed.
+ * (ring_recover, ring_restart). @dir_fd the workspace's folder, borrowed. @ret_holes slots that were
+ * never committed, or that an older copy of the database has lost.
  * 0, -EPROTO the database is of a newer garth (message says which), -EBADMSG it is damaged, -EBUSY another writer, -EIO, -ENOSPC.
  */
 must_check int idx_writer_open(int dir_fd, struct ring *ring, struct idx_writer **ret,

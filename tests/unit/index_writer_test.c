@@ -141,6 +141,44 @@ static void test_writer_open_drains_what_was_left(void **state)
 	fx_assert_verifies(x);
 }
 
+/* The ring was read further than the database knows: what is between was lost with it, and is said. */
+static void test_writer_older_database_counts_what_it_lost(void **state)
+{
+	struct fx *x = *state;
+
+	fx_start(x);
+	fx_begin(x);
+	fx_stop(x);
+	fx_tamper(x, "UPDATE meta SET value = value - 4 WHERE name = 'ring'");
+	fx_start(x);
+	assert_int_equal(x->holes, 4);
+	fx_step(x, STEP, 1);
+	fx_stop(x);
+	assert_int_equal(fx_number(x, "SELECT count(*) FROM event"), 7);
+	fx_assert_verifies(x);
+}
+
+/* Our own memory gone wrong: it stops at once, and what was sound is stored by the next one. */
+static void test_writer_nonsense_in_the_ring_stops_it(void **state)
+{
+	struct fx *x = *state;
+
+	fx_start(x);
+	fx_begin(x);
+	fx_sync(x);
+	fx_step(x, STEP, 1);
+	assert_int_equal(ring_put(x->ring, BYTES_LIT("nonsense"), &x->end), 0);
+	assert_int_equal(idx_writer_sync(x->w, x->end), -EIO);
+	(void)pthread_join(x->thread, NULL);
+	assert_int_equal(x->run_rc, -EBADMSG);
+	idx_writer_close(x->w);
+	fx_start(x);
+	assert_int_equal(x->holes, 1);
+	fx_stop(x);
+	assert_int_equal(fx_number(x, "SELECT count(*) FROM event"), 7);
+	fx_assert_verifies(x);
+}
+
 static void test_writer_sync_is_a_commit_that_writes(void **state)
 {
 	struct fx *x = *state;
@@ -319,6 +357,46 @@ static void test_writer_snapshot_is_a_whole_record(void **state)
 	fx_assert_verifies(x); /* the live one too, beside its writer */
 }
 
+/* ---- garth-fs: no path leads to its folder, there is no /proc, and the current directory moves ---- */
+
+static void writer_without_paths(struct fx *x)
+{
+	static const char empty[] = "/tmp/garth-index-empty";
+
+	(void)mkdir(empty, 0700);
+	if (chroot(empty) < 0 || chdir("/") < 0)
+		_exit(2);
+	fx_start(x);
+	fx_begin(x);
+	fx_sync(x);
+	if (idx_writer_snapshot(x->w, "copy.db", NULL) < 0)
+		_exit(3);
+	fx_stop(x);
+	_exit(0);
+}
+
+static void test_writer_needs_no_path_to_its_folder(void **state)
+{
+	struct fx *x = *state;
+	struct stat st;
+	int status = 0;
+	pid_t pid;
+
+	if (geteuid() != 0)
+		skip();
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		writer_without_paths(x);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(rmdir("/tmp/garth-index-empty"), 0);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		fail_msg("the writer ended with %d", status);
+	assert_int_equal(fx_number(x, "SELECT count(*) FROM event"), 6);
+	assert_int_equal(fstatat(x->dir_fd, "copy.db", &st, 0), 0);
+	fx_assert_verifies(x);
+}
+
 /* ---- garth-api: another user, who may read the folder by its group ---- */
 
 #define READER_UID 54321
@@ -465,6 +543,8 @@ int main(void)
 		T(test_writer_reopen_goes_on_with_chain_and_ring),
 		T(test_writer_new_database_ignores_an_old_ring),
 		T(test_writer_open_drains_what_was_left),
+		T(test_writer_older_database_counts_what_it_lost),
+		T(test_writer_nonsense_in_the_ring_stops_it),
 		T(test_writer_sync_is_a_commit_that_writes),
 		T(test_writer_batch_commits_without_a_sync),
 		T(test_writer_many_threads_sync_at_once),
@@ -473,6 +553,7 @@ int main(void)
 		T(test_writer_equal_violations_are_counted),
 		T(test_writer_violations_past_the_limit_lose_their_path),
 		T(test_writer_snapshot_is_a_whole_record),
+		T(test_writer_needs_no_path_to_its_folder),
 		T(test_reader_of_another_user_whatever_the_writer_does),
 		cmocka_unit_test(test_writer_full_disk_waits_and_goes_on),
 	};
