@@ -31,19 +31,21 @@ static int configure(const struct flags *f, struct up *u, struct err *err)
 
 	config_default(&u->cfg);
 	r = config_read(f->config, &u->cfg, err);
-	if (r == 0 && f->data) {
-		r = config_data(f->data, &u->cfg, err);
-		if (r < 0)
-			(void)err_wrap(err, r, "--data");
-	}
-	if (r == 0 && f->listen) {
-		r = config_listen(f->listen, &u->cfg, err);
-		if (r < 0)
-			(void)err_wrap(err, r, "--listen");
-	}
 	if (r == 0 && f->libexec)
 		(void)snprintf(u->libexec, sizeof u->libexec, "%s", f->libexec);
 	return r;
+}
+
+/* Flags over the file. OPTS_DONE or the exit code. */
+static int flags_over(const struct opt_usage *usage, const struct flags *f, struct up *u)
+{
+	struct err err = { 0 };
+
+	if (f->data && config_data(f->data, &u->cfg, &err) < 0)
+		return opts_wrong(usage, "--data: %s", err.msg);
+	if (f->listen && config_listen(f->listen, &u->cfg, &err) < 0)
+		return opts_wrong(usage, "--listen: %s", err.msg);
+	return OPTS_DONE;
 }
 
 static int preflight(struct err *err)
@@ -188,5 +190,8 @@ int cmd_up(int argc, char **argv)
 		(void)fprintf(stderr, "garth: %s\n", err.msg);
 		return EXIT_FAILED;
 	}
+	r = flags_over(&usage, &f, &u);
+	if (r != OPTS_DONE)
+		return r;
 	return f.detach ? detach(&u) : serve(&u);
 }

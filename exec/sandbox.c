@@ -61,7 +61,8 @@ static int host_paths(const struct msg_sb_create *m, struct bytes tail, struct s
 	p->host_text = malloc(left ? left : 1);
 	if (!p->host_text)
 		return err_set(err, -ENOMEM, "no memory for a sandbox");
-	memcpy(p->host_text, tail.p, left);
+	if (left)
+		memcpy(p->host_text, tail.p, left);
 	at = p->host_text;
 	for (unsigned i = 0; i < m->host_paths; i++) {
 		const char *end = left ? memchr(at, '\0', left) : NULL;

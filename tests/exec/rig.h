@@ -292,4 +292,93 @@ static inline int rig_kill(struct rig *g, uint64_t sandbox)
 	return RIG_ASK(g, MSG_SB_KILL, m);
 }
 
+/* ---- playing garth-api to a garth-init ---- */
+
+struct rig_result {
+	int status;      /* as wait(2); -1 it could not be started */
+	char out[65536]; /* stdout and stderr */
+	size_t len;
+	uint32_t alive;
+};
+
+static inline void rig_put(struct buf *b, const char *s)
+{
+	uint32_t len = (uint32_t)strlen(s);
+
+	assert_int_equal(buf_add(b, &len, sizeof len), 0);
+	assert_int_equal(buf_add(b, s, len), 0);
+}
+
+/* Start argv as step k; the read end of its output, or a negative errno. */
+static inline int rig_spawn_step(int guest, unsigned k, uint32_t uid, const char *const *argv)
+{
+	static const char *const env[] = { "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/user", "LANG=C.UTF-8", NULL };
+	struct msg_spawn m = { .step = 1000 + k, .uid = uid, .gid = IDS_STEP_GID + k, .umask = 002, .file_max = 1u << 30, .open_files = 256 };
+	static struct wire_msg reply;
+	struct err err = { 0 };
+	autofd null = open("/dev/null", O_RDWR | O_CLOEXEC), body_fd = -1;
+	autobuf body = { 0 };
+	int ends[2], r;
+
+	buf_init(&body, 1 << 20);
+	rig_put(&body, "/workspace/task");
+	for (; argv[m.argc]; m.argc++)
+		rig_put(&body, argv[m.argc]);
+	for (; env[m.envc]; m.envc++)
+		rig_put(&body, env[m.envc]);
+	rig_put(&body, "");
+	assert_int_equal(fd_memfd("spawn", buf_view(&body), &body_fd), 0);
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	{
+		int fds[] = { null, ends[1], ends[1], body_fd };
+
+		wire_msg_init(&reply);
+		r = msg_ask(guest, MSG_SPAWN, bytes_of(&m, sizeof m), bytes_of(NULL, 0), fds, 4, PEER_API, PEER_G, &reply, RIG_MS, &err);
+		wire_msg_fini(&reply);
+	}
+	(void)close(ends[1]);
+	if (r < 0) {
+		(void)close(ends[0]);
+		return r;
+	}
+	return ends[0];
+}
+
+/* Everything it writes, and its end. */
+static inline struct rig_result *rig_finish(int guest, int out)
+{
+	static struct rig_result res;
+	static struct wire_msg m;
+	const struct msg_exited *e;
+	ssize_t n;
+
+	memset(&res, 0, sizeof res);
+	while ((n = read(out, res.out + res.len, sizeof res.out - 1 - res.len)) > 0)
+		res.len += (size_t)n;
+	(void)close(out);
+	wire_msg_init(&m);
+	if (wire_recv_timeout(guest, &m, RIG_MS) != 1 || m.head.type != MSG_EXITED) {
+		res.status = -1;
+		return &res;
+	}
+	e = msg_body(&m);
+	res.status = e->status;
+	res.alive = e->alive;
+	wire_msg_fini(&m);
+	return &res;
+}
+
+static inline struct rig_result *rig_step(int guest, const char *script)
+{
+	static struct rig_result failed = { .status = -1 };
+	const char *const argv[] = { "/bin/sh", "-c", script, NULL };
+	int out = rig_spawn_step(guest, 0, 1000, argv);
+
+	if (out < 0) {
+		(void)snprintf(failed.out, sizeof failed.out, "spawn: %d", out);
+		return &failed;
+	}
+	return rig_finish(guest, out);
+}
+
 #endif
