@@ -17,15 +17,26 @@
 #include "cli/run_stream.h"
 #include "cli/sub.h"
 
+struct streaming {
+	struct run_stream s;
+	struct answer a;
+	struct buf
+		whole; /* the answer, where it is no stream: a step that was lost before it began */
+};
+
 static int sink(void *ctx, struct bytes data)
 {
-	return run_stream_take(ctx, data);
+	struct streaming *t = ctx;
+
+	if (strncmp(t->a.type, "application/json", 16) == 0)
+		return buf_add(&t->whole, data.p, data.len);
+	return run_stream_take(&t->s, data);
 }
 
 /* The step object in an answer: itself, or within a problem (a hook refused it). NULL: none. */
-static json_t *step_in(const struct answer *a)
+static json_t *step_in(const struct buf *body)
 {
-	json_t *j = json_loadb(buf_str(&a->body), a->body.len, JSON_ALLOW_NUL, NULL);
+	json_t *j = json_loadb(buf_str(body), body->len, JSON_ALLOW_NUL, NULL);
 	json_t *inner = json_object_get(j, "step");
 
 	if (json_is_object(inner)) {
@@ -41,7 +52,7 @@ static json_t *step_in(const struct answer *a)
 
 static int refused_by_hook(const struct answer *a, bool as_json)
 {
-	autojson step = step_in(a);
+	autojson step = step_in(&a->body);
 
 	if (!step) {
 		(void)client_failed(a);
@@ -66,34 +77,45 @@ static int broke_off(const struct run_stream *s)
 	return EXIT_LOST;
 }
 
+/* r: what client_ask gave. */
+static int stream_end(struct streaming *t, int r, const struct err *err)
+{
+	autojson step = step_in(&t->whole);
+
+	if (step && r == 0)
+		r = run_stream_whole(&t->s, step);
+	if (t->s.step) {
+		run_end_say(t->s.step, stderr);
+		return run_end_code(t->s.step);
+	}
+	if (r < 0) {
+		int code = client_broken(r, err);
+
+		return t->s.id[0] ? broke_off(&t->s) : code;
+	}
+	if (t->a.status == 422)
+		return refused_by_hook(&t->a, false);
+	if (t->a.status < 200 || t->a.status >= 300)
+		return client_failed(&t->a);
+	return broke_off(&t->s);
+}
+
 static int run_streaming(struct client *c, struct request *q)
 {
-	autoanswer a = { 0 };
-	struct run_stream s;
+	struct streaming t = { .whole = { 0 } };
 	struct err err = { 0 };
 	int r;
 
-	run_stream_init(&s, STDOUT_FILENO, STDERR_FILENO);
+	run_stream_init(&t.s, STDOUT_FILENO, STDERR_FILENO);
+	buf_init(&t.whole, CLIENT_BODY_MAX);
 	q->headers[0] = "Accept: application/x-ndjson";
 	q->sink = sink;
-	q->ctx = &s;
-	r = client_ask(c, q, &a, &err);
-	if (s.step) {
-		run_end_say(s.step, stderr);
-		r = run_end_code(s.step);
-	} else if (r < 0 && s.id[0]) {
-		(void)client_broken(r, &err);
-		r = r == -EPIPE ? EXIT_FAILED : broke_off(&s);
-	} else if (r < 0) {
-		r = client_broken(r, &err);
-	} else if (a.status == 422) {
-		r = refused_by_hook(&a, false);
-	} else if (a.status < 200 || a.status >= 300) {
-		r = client_failed(&a);
-	} else {
-		r = broke_off(&s);
-	}
-	run_stream_fini(&s);
+	q->ctx = &t;
+	r = client_ask(c, q, &t.a, &err);
+	r = stream_end(&t, r, &err);
+	run_stream_fini(&t.s);
+	answer_fini(&t.a);
+	buf_fini(&t.whole);
 	return r;
 }
 
@@ -112,7 +134,7 @@ static int run_whole(struct client *c, struct request *q)
 	if (a.status < 200 || a.status >= 300)
 		return client_failed(&a);
 	{
-		autojson step = a.cut ? NULL : step_in(&a);
+		autojson step = a.cut ? NULL : step_in(&a.body);
 
 		if (!step) {
 			(void)fprintf(stderr, "garth: ended: lost (the answer broke off)\n");

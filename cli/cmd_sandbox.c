@@ -124,9 +124,10 @@ static int sandbox_ls(int argc, char **argv)
 		const char *cells[] = { id_of(s),
 					field_text(s, "workspace"),
 					field_text(s, "agent"),
+					field_text(s, "kind"),
 					field_text(s, "state"),
 					field_time(s, "created_at", made),
-					field_time(s, "ends_at", ends) };
+					field_time(s, "expires_at", ends) };
 
 		table_row(&t, COLOR_NONE, cells);
 	}

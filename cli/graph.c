@@ -46,11 +46,11 @@ static int by_from(const void *a, const void *b)
 	return (x->to > y->to) - (x->to < y->to);
 }
 
-static const char *type_of(const json_t *j)
+static const char *kind_of(const json_t *j)
 {
-	const char *type = field_text(j, "type");
+	const char *kind = field_text(j, "kind");
 
-	return type ? type : "";
+	return kind ? kind : "";
 }
 
 static int take_nodes(struct graph *g, const char *path)
@@ -98,14 +98,14 @@ static int take_edges(struct graph *g, const json_t *edges)
 		return -ENOMEM;
 	for (size_t i = 0; i < g->edge_count; i++) {
 		const json_t *e = json_array_get(edges, i);
-		bool turn = g->downstream && strcmp(type_of(e), "associated") !=
+		bool turn = g->downstream && strcmp(kind_of(e), "associated") !=
 						     0; /* whose step it is, is told both ways */
 		struct graph_edge *to = &g->edges[i];
 
 		if (node_of(g, json_object_get(e, turn ? "to" : "from"), &to->from) < 0 ||
 		    node_of(g, json_object_get(e, turn ? "from" : "to"), &to->to) < 0)
 			return -EBADMSG;
-		to->type = type_of(e);
+		to->kind = kind_of(e);
 		to->open = json_is_true(json_object_get(e, "open"));
 	}
 	qsort(g->edges, g->edge_count, sizeof *g->edges, by_from);
@@ -155,7 +155,6 @@ static void print_node(const json_t *n, FILE *f)
 	char *path = field_path(n, "path");
 	const char *sha = field_text(n, "sha256"), *step = field_text(n, "step"),
 		   *agent = field_text(n, "agent");
-	bool is_step = strcmp(type_of(n), "step") == 0;
 
 	if (path) {
 		print_on(f, COLOR_BOLD);
@@ -164,7 +163,9 @@ static void print_node(const json_t *n, FILE *f)
 		(void)fprintf(f, "  version %lld", (long long)field_int(n, "version"));
 		if (sha)
 			(void)fprintf(f, "  sha256 %s", sha);
-	} else if (is_step) {
+	} else if (strcmp(kind_of(n), "version") == 0) {
+		(void)fputs("a file that this key may not see", f);
+	} else if (strcmp(kind_of(n), "step") == 0) {
 		(void)fprintf(f, "step %s", step ? step : "-");
 		if (agent) {
 			(void)fputs(" by ", f);
@@ -200,22 +201,22 @@ static size_t first_edge(const struct graph *g, size_t from)
 
 static bool is_agent(const struct graph *g, size_t node)
 {
-	return strcmp(type_of(json_array_get(g->nodes, node)), "agent") == 0;
+	return strcmp(kind_of(json_array_get(g->nodes, node)), "agent") == 0;
 }
 
 /* What the edge says, read along the walk. */
-static const char *word(const struct graph *g, const char *type)
+static const char *word(const struct graph *g, const char *kind)
 {
 	static const struct {
-		const char *type, *up, *down;
+		const char *kind, *up, *down;
 	} words[] = { { "generated", "made by", "made" },
 		      { "used", "read", "read by" },
 		      { "derived", "renamed or linked from", "renamed or linked to" } };
 
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-		if (strcmp(type, words[i].type) == 0)
+		if (strcmp(kind, words[i].kind) == 0)
 			return g->downstream ? words[i].down : words[i].up;
-	return type;
+	return kind;
 }
 
 static void print_visit(const struct graph *g, const struct visit *v, bool again, FILE *f)
@@ -223,7 +224,7 @@ static void print_visit(const struct graph *g, const struct visit *v, bool again
 	for (size_t i = 0; i < v->depth && i < INDENT_MAX; i++)
 		(void)fputs("  ", f);
 	if (v->by)
-		(void)fprintf(f, "%s ", word(g, v->by->type));
+		(void)fprintf(f, "%s ", word(g, v->by->kind));
 	print_node(json_array_get(g->nodes, v->node), f);
 	if (v->by && v->by->open)
 		(void)fputs("  (while it was written)", f);
@@ -292,7 +293,9 @@ static void dot_node(const json_t *n, size_t i, FILE *f)
 		dot_text(path, f);
 		(void)fprintf(f, "\\nversion %lld\\n%.*s", (long long)field_int(n, "version"),
 			      SHORT_SHA, sha ? sha : "");
-	} else if (strcmp(type_of(n), "step") == 0) {
+	} else if (strcmp(kind_of(n), "version") == 0) {
+		(void)fputs("shape=note, label=\"(hidden)", f);
+	} else if (strcmp(kind_of(n), "step") == 0) {
 		(void)fputs("shape=box, label=\"", f);
 		dot_text(step ? step : "-", f);
 	} else {
@@ -310,11 +313,11 @@ void graph_dot(const struct graph *g, FILE *f)
 		dot_node(json_array_get(g->nodes, i), i, f);
 	for (size_t i = 0; i < g->edge_count; i++) {
 		const struct graph_edge *e = &g->edges[i];
-		bool turn = g->downstream && strcmp(e->type, "associated") != 0;
+		bool turn = g->downstream && strcmp(e->kind, "associated") != 0;
 
 		(void)fprintf(f, "  n%zu -> n%zu [label=\"", turn ? e->to : e->from,
 			      turn ? e->from : e->to);
-		dot_text(e->type, f);
+		dot_text(e->kind, f);
 		(void)fputs("\"];\n", f);
 	}
 	(void)fputs("}\n", f);

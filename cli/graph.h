@@ -17,7 +17,7 @@ struct graph_id; /* an id and its node, sorted */
 
 struct graph_edge {
 	size_t from, to; /* as it is walked: away from the file that was asked for */
-	const char *type;
+	const char *kind;
 	bool open; /* used while it was being written */
 };
 

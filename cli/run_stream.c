@@ -26,11 +26,16 @@ void run_stream_fini(struct run_stream *s)
 	s->step = NULL;
 }
 
-static int output(struct run_stream *s, int fd, const json_t *event)
+/* name: text, or name_base64: bytes. */
+static int output(struct run_stream *s, int fd, const json_t *event, const char *name)
 {
-	const json_t *text = json_object_get(event, "data");
-	const char *coded = field_text(event, "data_base64");
+	const json_t *text = json_object_get(event, name);
+	const char *coded;
+	char key[32];
 	int r;
+
+	(void)snprintf(key, sizeof key, "%s_base64", name);
+	coded = field_text(event, key);
 
 	if (json_is_string(text))
 		return fd_write_full(fd, json_string_value(text), json_string_length(text));
@@ -50,9 +55,9 @@ static int event(struct run_stream *s, json_t *e)
 	if (!name)
 		return -EBADMSG;
 	if (strcmp(name, "stdout") == 0)
-		return output(s, s->out_fd, e);
+		return output(s, s->out_fd, e, "data");
 	if (strcmp(name, "stderr") == 0)
-		return output(s, s->err_fd, e);
+		return output(s, s->err_fd, e, "data");
 	if (strcmp(name, "started") == 0) {
 		id = field_text(e, "step");
 		(void)snprintf(s->id, sizeof s->id, "%s", id ? id : "");
@@ -97,4 +102,15 @@ int run_stream_take(struct run_stream *s, struct bytes data)
 		p = newline + 1;
 	}
 	return 0;
+}
+
+int run_stream_whole(struct run_stream *s, json_t *step)
+{
+	int r = output(s, s->out_fd, step, "stdout");
+
+	if (r == 0 || r == -EBADMSG) /* a step that never began has no output */
+		r = output(s, s->err_fd, step, "stderr");
+	json_decref(s->step);
+	s->step = json_incref(step);
+	return r == -EBADMSG ? 0 : r;
 }

@@ -24,6 +24,9 @@ struct run_stream {
 void run_stream_init(struct run_stream *s, int out_fd, int err_fd);
 void run_stream_fini(struct run_stream *s);
 
+/* A step object in place of a stream: its output goes through, it is the end. The same errors. */
+must_check int run_stream_whole(struct run_stream *s, json_t *step);
+
 /* More bytes. 0, -EBADMSG nonsense, -EPIPE and the like where the output can't be written. */
 must_check int run_stream_take(struct run_stream *s, struct bytes data);
 

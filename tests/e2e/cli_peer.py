@@ -273,6 +273,15 @@ def test_run_streams_and_exits_as_the_program_did(s, tmp):
         Case(s, *args).exits(code).says(text)
 
 
+def test_run_a_whole_step_in_place_of_a_stream(s, tmp):
+    url = "POST /v1/workspaces/w/steps"
+    Peer.routes = {url: js(200, step(reason="lost", stdout=None, stdout_base64="/w==", stderr="e"))}
+    c = Case(s, "run", "-w", "w", "-a", "a", "--", "true").exits(125).prints(b"\xff").says("garth: ended: lost")
+    c.check(c.err.startswith("e"), "stderr")
+    Peer.routes = {url: js(200, step(stdout=None, stderr=None))}
+    Case(s, "run", "-w", "w", "-a", "a", "--", "true").exits(0).prints("")
+
+
 def test_run_before_a_step_exists(s, tmp):
     url = "POST /v1/workspaces/w/steps"
     for status, code in [(400, 2), (403, 4), (404, 3), (409, 5), (429, 6), (500, 1)]:
@@ -508,11 +517,11 @@ def test_policy_and_audit(s, tmp):
 
 
 def test_lineage_as_tree_and_graph(s, tmp):
-    nodes = [{"id": "v2", "type": "version", "path": "output/r", "version": 1, "sha256": "bb"},
-             {"id": STEP, "type": "step", "step": STEP, "agent": "a", "command": ["prog"]}, {"id": "a", "type": "agent", "agent": "a"},
-             {"id": "v1", "type": "version", "path": "input/i", "version": 1, "sha256": "aa"}]
-    edges = [{"type": "generated", "from": "v2", "to": STEP}, {"type": "used", "from": STEP, "to": "v1"},
-             {"type": "associated", "from": STEP, "to": "a"}]
+    nodes = [{"id": "v2", "kind": "version", "path": "output/r", "version": 1, "sha256": "bb"},
+             {"id": STEP, "kind": "step", "step": STEP, "agent": "a", "command": ["prog"]}, {"id": "a", "kind": "agent", "agent": "a"},
+             {"id": "v1", "kind": "version", "path": "input/i", "version": 1, "sha256": "aa"}]
+    edges = [{"kind": "generated", "from": "v2", "to": STEP}, {"kind": "used", "from": STEP, "to": "v1"},
+             {"kind": "associated", "from": STEP, "to": "a"}]
     base = "GET /v1/workspaces/w/lineage?path=output%2Fr&direction="
     Peer.routes = {base + "upstream": js(200, {"nodes": nodes, "edges": edges}),
                    base + "downstream": js(200, {"nodes": [], "edges": []})}

@@ -161,17 +161,17 @@ static json_t *chain(unsigned steps)
 	for (unsigned i = 0; i < steps; i++) {
 		(void)json_array_append_new(nodes,
 					    json_pack("{s:i, s:s, s:o, s:i}", "id", (int)(2 * i),
-						      "type", "version", "path",
+						      "kind", "version", "path",
 						      json_sprintf("output/%u", i), "version", 1));
 		(void)json_array_append_new(nodes,
 					    json_pack("{s:i, s:s, s:s}", "id", (int)(2 * i + 1),
-						      "type", "step", "step", "s_x"));
-		(void)json_array_append_new(edges, json_pack("{s:s, s:i, s:i}", "type", "generated",
+						      "kind", "step", "step", "s_x"));
+		(void)json_array_append_new(edges, json_pack("{s:s, s:i, s:i}", "kind", "generated",
 							     "from", (int)(2 * i), "to",
 							     (int)(2 * i + 1)));
 		if (i + 1 < steps)
 			(void)json_array_append_new(
-				edges, json_pack("{s:s, s:i, s:i}", "type", "used", "from",
+				edges, json_pack("{s:s, s:i, s:i}", "kind", "used", "from",
 						 (int)(2 * i + 1), "to", (int)(2 * i + 2)));
 	}
 	return json_pack("{s:o, s:o}", "nodes", nodes, "edges", edges);
@@ -188,7 +188,7 @@ static void test_graph_a_very_long_chain_and_a_ring_end(void **state)
 	(void)state;
 	assert_non_null(f);
 	(void)json_array_append_new(json_object_get(j, "edges"),
-				    json_pack("{s:s, s:i, s:i}", "type", "used", "from", 39999,
+				    json_pack("{s:s, s:i, s:i}", "kind", "used", "from", 39999,
 					      "to", 0));
 	assert_int_equal(graph_init(&g, j, "output/0", false), 0);
 	assert_int_equal(graph_tree(&g, f), 0);
@@ -207,7 +207,7 @@ static void test_graph_answers_that_are_none_are_refused(void **state)
 		"{}",
 		"{\"nodes\":[],\"edges\":[]}",
 		"{\"nodes\":[{}],\"edges\":[]}",
-		"{\"nodes\":[{\"id\":1}],\"edges\":[{\"from\":1,\"to\":2,\"type\":\"used\"}]}",
+		"{\"nodes\":[{\"id\":1}],\"edges\":[{\"from\":1,\"to\":2,\"kind\":\"used\"}]}",
 		"{\"nodes\":[{\"id\":1}],\"edges\":[{}]}",
 		"{\"nodes\":[{\"id\":1}]}"
 	};
