@@ -33,7 +33,8 @@ must_check int idx_writer_open(int dir_fd, struct ring *ring, struct idx_writer 
 /* Drain until idx_writer_stop; then everything is stored, checkpointed. 0 or the error that stopped it (the ring then stays full). */
 int idx_writer_run(struct idx_writer *w, struct err *err);
 
-/* Wait until every event before ring position `pos` is durable (FULL). 0, or -EIO where the writer has failed. */
+/* Wait until every event before ring position `pos` is durable (FULL). 0, or -EIO, -ENOSPC where the
+ * writer has failed for good, or for 5 s. */
 must_check int idx_writer_sync(struct idx_writer *w, uint64_t pos);
 
 void idx_writer_stop(struct idx_writer *w);
