@@ -9,7 +9,6 @@
 #include "api/jsonx.h"
 #include "api/reqws.h"
 
-
 static int take(void *ctx, uint32_t agent, struct bytes name, int64_t at_ns)
 {
 	struct page *p = ctx;
@@ -56,12 +55,17 @@ static void on_added(void *ctx, int status, struct wire_msg *reply, const char *
 	struct addition *a = ctx;
 
 	if (status == -ENOSPC) {
-		req_fail_code(a->r, "agents_full", "workspace '%s' has all the agents it can have", a->ws->name);
+		req_fail_code(a->r, "agents_full", "workspace '%s' has all the agents it can have",
+			      a->ws->name);
 	} else if (status < 0) {
-		req_fail(a->r, status, "agent '%s': %.160s", a->name, status == -EEXIST ? "it is there already" : why);
+		req_fail(a->r, status, "agent '%s': %.160s", a->name,
+			 status == -EEXIST ? "it is there already" : why);
 	} else {
-		ws_agent_add(a->ws, ((const struct msg_agent_add_reply *)msg_body(reply))->agent_block, a->name);
-		req_json(a->r, 201, json_pack("{s:s, s:s}", "name", a->name, "workspace", a->ws->name));
+		ws_agent_add(a->ws,
+			     ((const struct msg_agent_add_reply *)msg_body(reply))->agent_block,
+			     a->name);
+		req_json(a->r, 201,
+			 json_pack("{s:s, s:s}", "name", a->name, "workspace", a->ws->name));
 	}
 }
 
@@ -72,7 +76,8 @@ static void add(struct req *r, struct ws *ws)
 
 	a->ws = ws;
 	(void)snprintf(ask.name, sizeof ask.name, "%s", a->name);
-	peer_call(ws->fs, &a->call, MSG_AGENT_ADD, bytes_of(&ask, sizeof ask), bytes_of(NULL, 0), NULL, 0, WS_CALL_MS, on_added, a);
+	peer_call(ws->fs, &a->call, MSG_AGENT_ADD, bytes_of(&ask, sizeof ask), bytes_of(NULL, 0),
+		  NULL, 0, WS_CALL_MS, on_added, a);
 }
 
 static int parse(const json_t *body, char name[IDENT_SIZE], struct err *err)

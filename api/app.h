@@ -29,19 +29,19 @@ struct app {
 	struct peer *garthd;
 	struct keys *keys;
 	struct slots *slots;
-	int data_fd;             /* DIR */
-	int spool_fd;            /* DIR/spool */
-	const char *data;        /* DIR, for names of databases */
-	const char *url;         /* how clients reach us, without a slash at the end */
-	unsigned sandboxes_max;  /* of this server */
-	unsigned queue_max;      /* steps that wait for a sandbox */
+	int data_fd;            /* DIR */
+	int spool_fd;           /* DIR/spool */
+	const char *data;       /* DIR, for names of databases */
+	const char *url;        /* how clients reach us, without a slash at the end */
+	unsigned sandboxes_max; /* of this server */
+	unsigned queue_max;     /* steps that wait for a sandbox */
 	uint8_t link_key[LINK_KEY_LEN];
-	struct ws *workspaces;   /* those that were opened since the start */
+	struct ws *workspaces; /* those that were opened since the start */
 	struct sb *sandboxes;
-	struct step *steps;      /* not yet ended */
+	struct step *steps; /* not yet ended */
 	struct req *reqs;
-	size_t body_bytes;       /* of all requests' bodies in memory now */
-	unsigned audits;         /* children that verify or export */
+	size_t body_bytes; /* of all requests' bodies in memory now */
+	unsigned audits;   /* children that verify or export */
 	bool stopping;
 };
 

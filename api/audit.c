@@ -17,9 +17,9 @@
 #include "core/fd.h"
 #include "core/log.h"
 
-#define AUDIT_MAX 2u              /* children at once */
+#define AUDIT_MAX 2u /* children at once */
 #define AUDIT_MS (30 * 60 * 1000)
-#define VERDICT_MAX 65536u        /* bytes of the JSON */
+#define VERDICT_MAX 65536u /* bytes of the JSON */
 #define EXPORT_BLOCK 65536u
 
 struct audit {
@@ -71,7 +71,8 @@ static void verdict(struct audit *a, int status)
 		req_fail(a->r, -EIO, "the record could not be verified");
 		json_decref(j);
 	} else if (error != NULL) {
-		req_fail(a->r, -(int)json_integer_value(json_object_get(j, "errno")), "%.200s", error);
+		req_fail(a->r, -(int)json_integer_value(json_object_get(j, "errno")), "%.200s",
+			 error);
 		json_decref(j);
 	} else {
 		(void)json_object_set_new(j, "workspace", json_string(a->ws->name));
@@ -121,7 +122,8 @@ static ssize_t reader(void *cls, uint64_t pos, char *out, size_t max)
 	if (n > 0)
 		return n;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
-		if (!a->running || loop_watch(a->r->app->loop, &a->watch, a->pipe, EPOLLIN, export_ready, a) < 0)
+		if (!a->running ||
+		    loop_watch(a->r->app->loop, &a->watch, a->pipe, EPOLLIN, export_ready, a) < 0)
 			return MHD_CONTENT_READER_END_WITH_ERROR;
 		req_suspend(a->r);
 		return 0;
@@ -145,7 +147,8 @@ static void export_gone(void *ctx)
 
 static void export_answer(struct audit *a)
 {
-	struct MHD_Response *response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, EXPORT_BLOCK, reader, a, NULL);
+	struct MHD_Response *response =
+		MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, EXPORT_BLOCK, reader, a, NULL);
 	char line[128];
 
 	if (response != NULL) {
@@ -241,8 +244,8 @@ static void start(struct req *r, struct ws *ws, bool exports)
 	r->own = a;
 	r->fini = audit_free;
 	(void)snprintf(ask.name, sizeof ask.name, "%s", ws->name);
-	peer_call(r->app->garthd, &a->call, MSG_WS_OPEN, bytes_of(&ask, sizeof ask), bytes_of(NULL, 0), NULL, 0, WS_OPEN_MS,
-		  on_socket, a);
+	peer_call(r->app->garthd, &a->call, MSG_WS_OPEN, bytes_of(&ask, sizeof ask),
+		  bytes_of(NULL, 0), NULL, 0, WS_OPEN_MS, on_socket, a);
 }
 
 static void verify(struct req *r, struct ws *ws)

@@ -34,7 +34,8 @@ static int ask_fd(struct work *w, uint16_t type, struct bytes body)
 	int fd, rc;
 
 	wire_msg_init(w->msg);
-	rc = msg_ask(w->job->fs, type, body, bytes_of(NULL, 0), NULL, 0, PEER_API, PEER_F, w->msg, ASK_MS, &err);
+	rc = msg_ask(w->job->fs, type, body, bytes_of(NULL, 0), NULL, 0, PEER_API, PEER_F, w->msg,
+		     ASK_MS, &err);
 	fd = rc == 0 ? wire_take_fd(w->msg, 0) : rc;
 	wire_msg_fini(w->msg);
 	return fd;
@@ -95,11 +96,14 @@ int audit_verify(const struct audit_job *job)
 	if (rc == 0)
 		rc = idx_verify(job->db, -1, open_object, &w, NULL, &v, &err);
 	if (rc < 0)
-		j = json_pack("{s:s, s:i}", "error", err.msg[0] != '\0' ? err.msg : "the record can't be read", "errno", -rc);
+		j = json_pack("{s:s, s:i}", "error",
+			      err.msg[0] != '\0' ? err.msg : "the record can't be read", "errno",
+			      -rc);
 	else
-		j = json_pack("{s:b, s:I, s:I, s:I, s:I, s:s, s:o}", "ok", v.ok, "events", (json_int_t)v.events, "rows",
-			      (json_int_t)v.rows, "objects", (json_int_t)v.objects, "bad_seq", (json_int_t)v.bad_seq, "what", v.what,
-			      "head", jx_sha(&v.head));
+		j = json_pack("{s:b, s:I, s:I, s:I, s:I, s:s, s:o}", "ok", v.ok, "events",
+			      (json_int_t)v.events, "rows", (json_int_t)v.rows, "objects",
+			      (json_int_t)v.objects, "bad_seq", (json_int_t)v.bad_seq, "what",
+			      v.what, "head", jx_sha(&v.head));
 	free(w.msg);
 	return say(job->out, j) < 0;
 }

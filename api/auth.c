@@ -20,20 +20,13 @@ static bool role_may(enum role role, enum access a, const char *path)
 
 	switch (a) {
 	case ACCESS_OPEN:
-	case ACCESS_KEY:
-		return true;
-	case ACCESS_ADMIN:
-		return role == ROLE_ADMIN;
-	case ACCESS_AUDIT:
-		return role == ROLE_ADMIN || role == ROLE_AUDITOR;
-	case ACCESS_READ:
-		return role == ROLE_ADMIN || role == ROLE_AUDITOR || role == ROLE_AGENT;
-	case ACCESS_WORK:
-		return role == ROLE_ADMIN || role == ROLE_AGENT;
-	case ACCESS_OUTPUT:
-		return role != ROLE_NONE && role != ROLE_REMOVED;
-	case ACCESS_FILES:
-		return role == ROLE_READER ? output : role_may(role, ACCESS_READ, path);
+	case ACCESS_KEY: return true;
+	case ACCESS_ADMIN: return role == ROLE_ADMIN;
+	case ACCESS_AUDIT: return role == ROLE_ADMIN || role == ROLE_AUDITOR;
+	case ACCESS_READ: return role == ROLE_ADMIN || role == ROLE_AUDITOR || role == ROLE_AGENT;
+	case ACCESS_WORK: return role == ROLE_ADMIN || role == ROLE_AGENT;
+	case ACCESS_OUTPUT: return role != ROLE_NONE && role != ROLE_REMOVED;
+	case ACCESS_FILES: return role == ROLE_READER ? output : role_may(role, ACCESS_READ, path);
 	}
 	return false;
 }
@@ -62,7 +55,8 @@ static const char *key_text(const struct req *r)
 /* 0 the signature is good, -ENOENT there is none, -EPERM (answered). */
 static int by_link(struct req *r, const char *ws)
 {
-	const char *sig = req_arg(r, "sig"), *version = req_arg(r, "version"), *expires = req_arg(r, "expires");
+	const char *sig = req_arg(r, "sig"), *version = req_arg(r, "version"),
+		   *expires = req_arg(r, "expires");
 	char path[PATH_LEN_MAX + 16], *end1, *end2;
 	unsigned long long n;
 	long long at;
@@ -70,17 +64,21 @@ static int by_link(struct req *r, const char *ws)
 
 	if (sig == NULL)
 		return -ENOENT;
-	if (version == NULL || expires == NULL || version[0] < '0' || version[0] > '9' || expires[0] < '0' || expires[0] > '9') {
+	if (version == NULL || expires == NULL || version[0] < '0' || version[0] > '9' ||
+	    expires[0] < '0' || expires[0] > '9') {
 		req_fail_code(r, "forbidden", "the link is not whole");
 		return -EPERM;
 	}
 	n = strtoull(version, &end1, 10);
 	at = strtoll(expires, &end2, 10);
 	(void)snprintf(path, sizeof path, "output/%s", r->rest != NULL ? r->rest : "");
-	rc = *end1 != '\0' || *end2 != '\0' ? -EPERM : link_check(r->app->link_key, ws, bytes_str(path), n, at, sig,
-								    clock_wall_ns() / NS_PER_S);
+	rc = *end1 != '\0' || *end2 != '\0' ? -EPERM
+					    : link_check(r->app->link_key, ws, bytes_str(path), n,
+							 at, sig, clock_wall_ns() / NS_PER_S);
 	if (rc < 0) {
-		req_fail_code(r, "forbidden", rc == -ESTALE ? "the link has expired" : "the link's signature is wrong");
+		req_fail_code(r, "forbidden",
+			      rc == -ESTALE ? "the link has expired"
+					    : "the link's signature is wrong");
 		return -EPERM;
 	}
 	r->who = (struct caller){ .role = ROLE_READER };
@@ -97,7 +95,8 @@ static int by_key(struct req *r)
 	if (text != NULL && text[0] != '\0' && strlen(text) <= KEY_TEXT_MAX)
 		key = keys_find(r->app->keys, bytes_str(text));
 	if (key == NULL) {
-		req_fail_code(r, "unauthorized", text == NULL ? "the request carries no key" : "no such key");
+		req_fail_code(r, "unauthorized",
+			      text == NULL ? "the request carries no key" : "no such key");
 		return -EPERM;
 	}
 	r->who = (struct caller){ .role = key->role };
@@ -125,7 +124,8 @@ int auth_check(struct req *r, enum access a, const char *ws)
 	if (rc == -ENOENT)
 		req_fail(r, rc, "no workspace '%.64s'", ws);
 	else if (rc < 0)
-		req_fail_code(r, "forbidden", "a key of role %s may not do this", role_text(r->who.role));
+		req_fail_code(r, "forbidden", "a key of role %s may not do this",
+			      role_text(r->who.role));
 	return rc;
 }
 
@@ -138,7 +138,8 @@ int auth_agent(struct req *r, const char *named, const char **ret)
 		return -EINVAL;
 	}
 	if (r->who.role == ROLE_AGENT && strcmp(named, r->who.agent) != 0) {
-		req_fail_code(r, "forbidden", "this key is agent '%s', not '%.64s'", r->who.agent, named);
+		req_fail_code(r, "forbidden", "this key is agent '%s', not '%.64s'", r->who.agent,
+			      named);
 		return -EPERM;
 	}
 	*ret = named;

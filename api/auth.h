@@ -13,12 +13,12 @@
 enum access {
 	ACCESS_OPEN = 0, /* no key */
 	ACCESS_ADMIN,
-	ACCESS_KEY,      /* any key; the handler shows what it may see */
-	ACCESS_READ,     /* of the workspace: admin, agent, auditor */
-	ACCESS_AUDIT,    /* of the workspace: admin, auditor */
-	ACCESS_OUTPUT,   /* of the workspace: all roles, and a signed link */
-	ACCESS_FILES,    /* of the workspace: as READ, and a reader below output/ */
-	ACCESS_WORK,     /* of the workspace: admin, agent */
+	ACCESS_KEY,    /* any key; the handler shows what it may see */
+	ACCESS_READ,   /* of the workspace: admin, agent, auditor */
+	ACCESS_AUDIT,  /* of the workspace: admin, auditor */
+	ACCESS_OUTPUT, /* of the workspace: all roles, and a signed link */
+	ACCESS_FILES,  /* of the workspace: as READ, and a reader below output/ */
+	ACCESS_WORK,   /* of the workspace: admin, agent */
 };
 
 /* Pure: may this caller? 0, -EPERM (403), -ENOENT (404: it may not know). @path what {*} is, for FILES; @ws "" where none. */

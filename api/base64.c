@@ -61,7 +61,8 @@ int base64_decode(struct bytes text, struct buf *out)
 
 char *base64_encode(struct bytes data)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const uint8_t *p = data.p;
 	char *out = malloc((data.len + 2) / 3 * 4 + 1), *o = out;
 
@@ -69,7 +70,8 @@ char *base64_encode(struct bytes data)
 		return NULL;
 	for (size_t i = 0; i < data.len; i += 3) {
 		size_t left = data.len - i;
-		uint32_t v = (uint32_t)p[i] << 16 | (left > 1 ? (uint32_t)p[i + 1] << 8 : 0) | (left > 2 ? p[i + 2] : 0);
+		uint32_t v = (uint32_t)p[i] << 16 | (left > 1 ? (uint32_t)p[i + 1] << 8 : 0) |
+			     (left > 2 ? p[i + 2] : 0);
 
 		*o++ = digits[v >> 18];
 		*o++ = digits[v >> 12 & 63];

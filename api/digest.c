@@ -20,7 +20,9 @@ int digest_parse(const char *header, struct sha256 *ret)
 			autobuf raw;
 
 			buf_init(&raw, 64);
-			if (end == NULL || base64_decode(bytes_of(header + 9, (size_t)(end - header) - 9), &raw) < 0 ||
+			if (end == NULL ||
+			    base64_decode(bytes_of(header + 9, (size_t)(end - header) - 9), &raw) <
+				    0 ||
 			    raw.len != SHA256_LEN)
 				return -EINVAL;
 			memcpy(ret->b, raw.p, SHA256_LEN);

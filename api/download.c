@@ -46,7 +46,8 @@ static int take_row(void *ctx, const struct idx_version *v)
 	d->n = v->n;
 	d->step = v->step;
 	d->held = v->state == STATE_HELD;
-	(void)snprintf(d->media, sizeof d->media, "%.*s", (int)(v->media_type.len < sizeof d->media ? v->media_type.len : 0),
+	(void)snprintf(d->media, sizeof d->media, "%.*s",
+		       (int)(v->media_type.len < sizeof d->media ? v->media_type.len : 0),
 		       (const char *)v->media_type.p);
 	return 1;
 }
@@ -88,7 +89,8 @@ static void failed(struct download *d, int status, const char *why)
 	else if (status == -EAGAIN)
 		req_fail_code(d->r, "held", "'%.300s' is held back by an on_output hook", path);
 	else if (status == -ESTALE)
-		req_fail_code(d->r, "pruned", "the bytes of this version of '%.300s' are not kept any more", path);
+		req_fail_code(d->r, "pruned",
+			      "the bytes of this version of '%.300s' are not kept any more", path);
 	else if (status == -ENOENT)
 		req_fail(d->r, status, "nothing at '%.300s'", path);
 	else
@@ -100,15 +102,20 @@ static void lineage_link(const struct download *d, char *out, size_t size)
 	char path[3 * PATH_LEN_MAX + 1];
 
 	uri_encode_path(buf_view(&d->path), path);
-	(void)snprintf(out, size, "</v1/workspaces/%s/lineage?path=%s&version=%" PRIu64 ">; rel=\"describedby\"", d->ws->name, path,
-		       d->n);
+	(void)snprintf(out, size,
+		       "</v1/workspaces/%s/lineage?path=%s&version=%" PRIu64
+		       ">; rel=\"describedby\"",
+		       d->ws->name, path, d->n);
 }
 
 static void send_it(struct download *d, int fd, const struct msg_file_open_reply *b)
 {
 	const char *path = buf_str(&d->path), *slash = strrchr(path, '/');
 	char link[3 * PATH_LEN_MAX + 256], step[ID_TEXT_SIZE];
-	struct sending s = { .fd = fd, .size = b->size, .mtime_ns = b->mtime_ns, .sha = b->sha,
+	struct sending s = { .fd = fd,
+			     .size = b->size,
+			     .mtime_ns = b->mtime_ns,
+			     .sha = b->sha,
 			     .name = bytes_str(slash != NULL ? slash + 1 : path) };
 
 	if (d->found && d->version == b->version) {
@@ -160,8 +167,8 @@ static void opened(struct req *r, struct ws *ws)
 	d->ws = ws;
 	log_agent = folder_log_agent(ws, path, agent);
 	if (!req_may_read(r, ws, path, log_agent)) {
-		req_fail(r, log_agent != NULL && log_agent[0] != '\0' ? -ENOENT : -EACCES, "'%.300s' is not for agent '%s'",
-			 buf_str(&d->path), r->who.agent);
+		req_fail(r, log_agent != NULL && log_agent[0] != '\0' ? -ENOENT : -EACCES,
+			 "'%.300s' is not for agent '%s'", buf_str(&d->path), r->who.agent);
 		return;
 	}
 	if (path.len == 0) {
@@ -169,7 +176,8 @@ static void opened(struct req *r, struct ws *ws)
 		return;
 	}
 	if (asked_version(d) == 0)
-		files_open(ws, &d->call, path, d->found ? d->version : 0, d->found ? "" : d->sha, on_open, d);
+		files_open(ws, &d->call, path, d->found ? d->version : 0, d->found ? "" : d->sha,
+			   on_open, d);
 }
 
 /* @prefix "" or "output" */
@@ -200,7 +208,8 @@ static void get(struct req *r, const char *prefix)
 		if (req_path(r, &d->path, &given) < 0)
 			return;
 		if (auth_decide(&r->who, ACCESS_FILES, "", buf_str(&d->path)) < 0) {
-			req_fail_code(r, "forbidden", "a key of role %s reads output/ alone", role_text(r->who.role));
+			req_fail_code(r, "forbidden", "a key of role %s reads output/ alone",
+				      role_text(r->who.role));
 			return;
 		}
 	}

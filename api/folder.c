@@ -51,7 +51,8 @@ static int take_agent(void *ctx, const struct idx_step *s)
 {
 	char *out = ctx;
 
-	(void)snprintf(out, IDENT_SIZE, "%.*s", (int)(s->agent_name.len < IDENT_SIZE ? s->agent_name.len : IDENT_SIZE - 1),
+	(void)snprintf(out, IDENT_SIZE, "%.*s",
+		       (int)(s->agent_name.len < IDENT_SIZE ? s->agent_name.len : IDENT_SIZE - 1),
 		       (const char *)s->agent_name.p);
 	return 1;
 }
@@ -74,7 +75,8 @@ const char *folder_log_agent(struct ws *ws, struct bytes path, char out[IDENT_SI
 	memcpy(id, p + 5, n);
 	id[n] = '\0';
 	out[0] = '\0';
-	if (id_parse(ID_STEP, id, &f.step) < 0 || idx_steps(ws->reader, &f, take_agent, out) < 0 || out[0] == '\0')
+	if (id_parse(ID_STEP, id, &f.step) < 0 || idx_steps(ws->reader, &f, take_agent, out) < 0 ||
+	    out[0] == '\0')
 		return NULL;
 	return out;
 }
@@ -103,7 +105,8 @@ static int parse(struct folder *f)
 
 		if (d->name_len == 0 || d->name_len > PATH_LEN_MAX || len > f->text.len - at)
 			return -EBADMSG;
-		f->entries[f->count++] = (struct entry){ d, bytes_of(f->text.p + at + sizeof *d, d->name_len) };
+		f->entries[f->count++] =
+			(struct entry){ d, bytes_of(f->text.p + at + sizeof *d, d->name_len) };
 		at += len;
 	}
 	qsort(f->entries, f->count, sizeof *f->entries, by_name);
@@ -114,7 +117,8 @@ static int take_known(void *ctx, const struct idx_version *v)
 {
 	json_t *j = view_version(v);
 	const char *key = json_string_value(json_object_get(j, "path"));
-	int rc = key != NULL ? json_object_set(ctx, key, j) : 0; /* names that are not UTF-8 go without */
+	int rc = key != NULL ? json_object_set(ctx, key, j)
+			     : 0; /* names that are not UTF-8 go without */
 
 	json_decref(j);
 	return rc < 0 ? -ENOMEM : 0;
@@ -123,18 +127,12 @@ static int take_known(void *ctx, const struct idx_version *v)
 static const char *type_of(uint32_t mode)
 {
 	switch (mode & S_IFMT) {
-	case S_IFDIR:
-		return "dir";
-	case S_IFREG:
-		return "file";
-	case S_IFLNK:
-		return "symlink";
-	case S_IFSOCK:
-		return "socket";
-	case S_IFIFO:
-		return "fifo";
-	default:
-		return "device";
+	case S_IFDIR: return "dir";
+	case S_IFREG: return "file";
+	case S_IFLNK: return "symlink";
+	case S_IFSOCK: return "socket";
+	case S_IFIFO: return "fifo";
+	default: return "device";
 	}
 }
 
@@ -153,14 +151,16 @@ static int full_path(const struct folder *f, const struct entry *e, struct buf *
 
 static json_t *entry_json(const struct folder *f, const struct entry *e, const struct buf *path)
 {
-	static const char *const copied[] = { "version", "sha256", "step", "media_type", "state", "agent" };
+	static const char *const copied[] = { "version",    "sha256", "step",
+					      "media_type", "state",  "agent" };
 	const json_t *known = json_object_get(f->known, buf_str(path));
 	const char *owner = ws_agent_name(f->ws, e->d->agent_block);
 	json_t *j = json_object();
 
 	jx_set_bytes(j, "name", e->name);
 	(void)json_object_set_new(j, "type", json_string(type_of(e->d->mode)));
-	(void)json_object_set_new(j, "size", json_integer(S_ISDIR(e->d->mode) ? 0 : (json_int_t)e->d->size));
+	(void)json_object_set_new(j, "size",
+				  json_integer(S_ISDIR(e->d->mode) ? 0 : (json_int_t)e->d->size));
 	(void)json_object_set_new(j, "mtime", jx_time(e->d->mtime_ns));
 	(void)json_object_set_new(j, "mode", json_sprintf("%04o", e->d->mode & 07777u));
 	(void)json_object_set_new(j, "agent", owner != NULL ? json_string(owner) : json_null());
@@ -175,7 +175,8 @@ static bool visible(const struct folder *f, const struct buf *path)
 
 	if (f->r->who.role != ROLE_AGENT)
 		return true;
-	return req_may_read(f->r, f->ws, buf_view(path), folder_log_agent(f->ws, buf_view(path), agent));
+	return req_may_read(f->r, f->ws, buf_view(path),
+			    folder_log_agent(f->ws, buf_view(path), agent));
 }
 
 static void answer(struct folder *f)
@@ -185,7 +186,8 @@ static void answer(struct folder *f)
 	json_t *items = json_array();
 	char next[24] = "";
 
-	if (req_number(r, "limit", 1, UINT64_MAX, &limit) < 0 || req_number(r, "cursor", 0, UINT64_MAX, &skip) < 0) {
+	if (req_number(r, "limit", 1, UINT64_MAX, &limit) < 0 ||
+	    req_number(r, "cursor", 0, UINT64_MAX, &skip) < 0) {
 		json_decref(items);
 		return;
 	}
@@ -202,8 +204,9 @@ static void answer(struct folder *f)
 		shown++;
 		(void)json_array_append_new(items, entry_json(f, &f->entries[i], &path));
 	}
-	req_json(r, 200, json_pack("{s:o, s:o, s:s?}", "path", jx_str(buf_view(&f->path)), "items", items, "next",
-				   next[0] != '\0' ? next : NULL));
+	req_json(r, 200,
+		 json_pack("{s:o, s:o, s:s?}", "path", jx_str(buf_view(&f->path)), "items", items,
+			   "next", next[0] != '\0' ? next : NULL));
 }
 
 static void on_list(void *ctx, int status, struct wire_msg *reply, const char *why)
@@ -220,7 +223,8 @@ static void on_list(void *ctx, int status, struct wire_msg *reply, const char *w
 		status = parse(f);
 	if (status == 0 && f->path.len > 0) {
 		filter.below = buf_view(&f->path);
-		if (f->ws->reader == NULL || idx_versions(f->ws->reader, &filter, take_known, f->known) < 0)
+		if (f->ws->reader == NULL ||
+		    idx_versions(f->ws->reader, &filter, take_known, f->known) < 0)
 			status = -EIO;
 	}
 	if (status < 0)
@@ -250,5 +254,6 @@ void folder_answer(struct req *r, struct ws *ws, struct bytes path)
 		r->fini(r->own);
 	r->own = f;
 	r->fini = folder_free;
-	files_list(ws, &f->call, buf_view(&f->path), recursive != NULL && strcmp(recursive, "0") != 0, on_list, f);
+	files_list(ws, &f->call, buf_view(&f->path),
+		   recursive != NULL && strcmp(recursive, "0") != 0, on_list, f);
 }

@@ -11,8 +11,8 @@
 
 #include "api/reason.h"
 
-#define HINT_TEXT_MAX 300u      /* bytes of a hint's text, one line */
-#define HINT_DATA_MAX 2048u     /* bytes of its data as JSON */
+#define HINT_TEXT_MAX 300u  /* bytes of a hint's text, one line */
+#define HINT_DATA_MAX 2048u /* bytes of its data as JSON */
 #define HINT_NAME_MAX 200u
 #define HINT_VALUE_MAX 4096u
 #define HINT_TRACEBACK_MAX 16384u

@@ -63,15 +63,19 @@ static void hook_done(void *ctx, struct step *hook)
 
 	h->st->hook = NULL;
 	h->hook_step = hook->id;
-	h->pass = hook->status == 0 && hook->exited && hook->wait_status == 0 && hook->reason == REASON_EXITED && !h->stopped;
+	h->pass = hook->status == 0 && hook->exited && hook->wait_status == 0 &&
+		  hook->reason == REASON_EXITED && !h->stopped;
 	reason_line(hook, h->reason);
 	if (h->reason[0] == '\0' && !h->pass) {
 		if (hook->status < 0)
-			(void)snprintf(h->reason, sizeof h->reason, "the hook could not run: %.80s", hook->why);
+			(void)snprintf(h->reason, sizeof h->reason, "the hook could not run: %.80s",
+				       hook->why);
 		else if (hook->reason == REASON_EXITED)
-			(void)snprintf(h->reason, sizeof h->reason, "the hook said no, without a reason");
+			(void)snprintf(h->reason, sizeof h->reason,
+				       "the hook said no, without a reason");
 		else
-			(void)snprintf(h->reason, sizeof h->reason, "the hook ended: %s", ev_reason_text(hook->reason));
+			(void)snprintf(h->reason, sizeof h->reason, "the hook ended: %s",
+				       ev_reason_text(hook->reason));
 	}
 	next(h);
 }
@@ -91,7 +95,8 @@ static struct spec *hook_spec(const struct policy_hook *cfg, json_t *input, cons
 		root = json_pack("{s:O, s:s, s:s?}", "argv", argv, "stdin", text, "job", job);
 	free(text);
 	json_decref(argv);
-	if (s == NULL || root == NULL || spec_parse(root, s, &err) < 0) { /* spec_parse takes root */
+	if (s == NULL || root == NULL ||
+	    spec_parse(root, s, &err) < 0) { /* spec_parse takes root */
 		free(s);
 		return NULL;
 	}
@@ -99,12 +104,19 @@ static struct spec *hook_spec(const struct policy_hook *cfg, json_t *input, cons
 }
 
 /* Start it, or count it as a no. Takes input. */
-static void hook_start(struct hook_run *h, const struct policy_hook *cfg, enum ev_step_kind kind, json_t *input)
+static void hook_start(struct hook_run *h, const struct policy_hook *cfg, enum ev_step_kind kind,
+		       json_t *input)
 {
 	struct step *st = h->st;
 	int block = ws_agent_block(st->ws, cfg->agent);
-	struct step_new n = { .ws = st->ws, .block = (uint32_t)block, .kind = kind, .parent = st->id,
-			      .request_id = st->request_id, .key = st->key, .ops = &hook_ops, .ctx = h };
+	struct step_new n = { .ws = st->ws,
+			      .block = (uint32_t)block,
+			      .kind = kind,
+			      .parent = st->id,
+			      .request_id = st->request_id,
+			      .key = st->key,
+			      .ops = &hook_ops,
+			      .ctx = h };
 	struct err err = { 0 };
 
 	h->pass = false;
@@ -112,7 +124,8 @@ static void hook_start(struct hook_run *h, const struct policy_hook *cfg, enum e
 	n.spec = input != NULL && block >= 0 ? hook_spec(cfg, input, st->spec->job) : NULL;
 	json_decref(input);
 	if (n.spec != NULL && spec_limits(n.spec, st->policy, cfg->agent, &err) == 0) {
-		n.spec->lim.timeout_ns = cfg->timeout_ns > 0 ? cfg->timeout_ns : n.spec->lim.timeout_ns;
+		n.spec->lim.timeout_ns =
+			cfg->timeout_ns > 0 ? cfg->timeout_ns : n.spec->lim.timeout_ns;
 		if (step_start(st->app, &n, &st->hook, &err) == 0)
 			return;
 	} else if (n.spec != NULL) {
@@ -120,7 +133,8 @@ static void hook_start(struct hook_run *h, const struct policy_hook *cfg, enum e
 		free(n.spec);
 	}
 	if (block < 0)
-		(void)snprintf(h->reason, sizeof h->reason, "the hook's agent '%.64s' does not exist", cfg->agent);
+		(void)snprintf(h->reason, sizeof h->reason,
+			       "the hook's agent '%.64s' does not exist", cfg->agent);
 	else
 		(void)snprintf(h->reason, sizeof h->reason, "the hook could not be started");
 	next(h);
@@ -128,8 +142,8 @@ static void hook_start(struct hook_run *h, const struct policy_hook *cfg, enum e
 
 static json_t *hook_input(const struct step *st, const char *name)
 {
-	return json_pack("{s:s, s:s, s:o, s:s, s:s?}", "hook", name, "workspace", st->ws->name, "step", jx_id(ID_STEP, st->id),
-			 "agent", st->agent, "job", st->spec->job);
+	return json_pack("{s:s, s:s, s:o, s:s, s:s?}", "hook", name, "workspace", st->ws->name,
+			 "step", jx_id(ID_STEP, st->id), "agent", st->agent, "job", st->spec->job);
 }
 
 static struct hook_run *run_new(struct step *st, enum hook_stage stage)
@@ -197,7 +211,8 @@ static int take_output(void *ctx, const struct idx_version *v)
 	struct hook_run *h = ctx;
 	struct judged *more;
 
-	if (!glob_match(h->st->policy->on_output.path, v->path) || v->state == STATE_OPEN || !v->has_sha)
+	if (!glob_match(h->st->policy->on_output.path, v->path) || v->state == STATE_OPEN ||
+	    !v->has_sha)
 		return 0;
 	more = realloc(h->items, (h->count + 1) * sizeof *more);
 	if (more == NULL)
@@ -210,14 +225,18 @@ static int take_output(void *ctx, const struct idx_version *v)
 static void verdict(struct hook_run *h, bool hold, call_fn *fn)
 {
 	struct step *st = h->st;
-	struct msg_verdict ask = { .version = h->items[h->at].version, .hook_step = h->hook_step, .pass = h->pass, .hold = hold };
+	struct msg_verdict ask = { .version = h->items[h->at].version,
+				   .hook_step = h->hook_step,
+				   .pass = h->pass,
+				   .hold = hold };
 
-	(void)snprintf(ask.reason, sizeof ask.reason, "%s", hold ? "waits for the on_output hook" : h->reason);
+	(void)snprintf(ask.reason, sizeof ask.reason, "%s",
+		       hold ? "waits for the on_output hook" : h->reason);
 	if (st->ws->fs == NULL)
 		call_fail(st->app->loop, &h->call, -EPIPE, fn, h);
 	else
-		peer_call(st->ws->fs, &h->call, MSG_VERDICT, bytes_of(&ask, sizeof ask), bytes_of(NULL, 0), NULL, 0, VERDICT_MS, fn,
-			  h);
+		peer_call(st->ws->fs, &h->call, MSG_VERDICT, bytes_of(&ask, sizeof ask),
+			  bytes_of(NULL, 0), NULL, 0, VERDICT_MS, fn, h);
 }
 
 static void start_output(struct hook_run *h)
@@ -273,7 +292,8 @@ static void on_verdict(void *ctx, int status, struct wire_msg *reply, const char
 
 	(void)reply;
 	if (status < 0)
-		log_warn("a verdict was not recorded: the output stays held error=%d why=%s", -status, why);
+		log_warn("a verdict was not recorded: the output stays held error=%d why=%s",
+			 -status, why);
 	h->at++;
 	if (h->at < h->count && !h->stopped)
 		start_output(h);
@@ -285,17 +305,10 @@ static void on_verdict(void *ctx, int status, struct wire_msg *reply, const char
 static void next(struct hook_run *h)
 {
 	switch (h->stage) {
-	case HOOK_PRE:
-		pre_over(h);
-		return;
-	case HOOK_HOLD:
-		return;
-	case HOOK_OUTPUT:
-		verdict(h, false, on_verdict);
-		return;
-	case HOOK_POST:
-		step_finish(h->st);
-		return;
+	case HOOK_PRE: pre_over(h); return;
+	case HOOK_HOLD: return;
+	case HOOK_OUTPUT: verdict(h, false, on_verdict); return;
+	case HOOK_POST: step_finish(h->st); return;
 	}
 }
 
@@ -305,7 +318,8 @@ void hook_after(struct step *st)
 	struct hook_run *h;
 
 	if (st->kind != STEP_RUN || (!st->policy->on_output.set && !st->policy->post_step.set) ||
-	    st->reason == REASON_REFUSED || st->ws->reader == NULL || (h = run_new(st, HOOK_HOLD)) == NULL) {
+	    st->reason == REASON_REFUSED || st->ws->reader == NULL ||
+	    (h = run_new(st, HOOK_HOLD)) == NULL) {
 		step_finish(st);
 		return;
 	}
@@ -344,6 +358,6 @@ bool hook_pending(struct app *app, const struct ws *ws, uint64_t step, struct by
 {
 	const struct step *st = step_find(app, ws, step);
 
-	return st != NULL && st->kind == STEP_RUN && st->policy->on_output.set && !st->outputs_held &&
-	       glob_match(st->policy->on_output.path, path);
+	return st != NULL && st->kind == STEP_RUN && st->policy->on_output.set &&
+	       !st->outputs_held && glob_match(st->policy->on_output.path, path);
 }

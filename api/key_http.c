@@ -11,8 +11,9 @@
 
 static json_t *key_json(const struct key *k, const char *text)
 {
-	json_t *j = json_pack("{s:s, s:s, s:s?, s:s?, s:s?, s:s}", "id", k->id, "role", role_text(k->role), "workspace",
-			      k->ws[0] != '\0' ? k->ws : NULL, "agent", k->agent[0] != '\0' ? k->agent : NULL, "label",
+	json_t *j = json_pack("{s:s, s:s, s:s?, s:s?, s:s?, s:s}", "id", k->id, "role",
+			      role_text(k->role), "workspace", k->ws[0] != '\0' ? k->ws : NULL,
+			      "agent", k->agent[0] != '\0' ? k->agent : NULL, "label",
 			      k->label[0] != '\0' ? k->label : NULL, "created_at", k->created);
 
 	if (j != NULL && text != NULL)
@@ -42,7 +43,8 @@ static int label_check(const char *label, struct err *err)
 {
 	for (const char *p = label; p != NULL && *p != '\0'; p++)
 		if (*p <= ' ' || *p > '~')
-			return err_set(err, -EINVAL, "field 'label' may hold printable ASCII without blanks");
+			return err_set(err, -EINVAL,
+				       "field 'label' may hold printable ASCII without blanks");
 	return 0;
 }
 
@@ -50,9 +52,11 @@ static int label_check(const char *label, struct err *err)
 static int role_check(const struct key *k, struct err *err)
 {
 	if (k->role == ROLE_NONE)
-		return err_set(err, -EINVAL, "field 'role' must be admin, agent, auditor or reader");
+		return err_set(err, -EINVAL,
+			       "field 'role' must be admin, agent, auditor or reader");
 	if (k->role != ROLE_ADMIN && k->ws[0] == '\0')
-		return err_set(err, -EINVAL, "a key of role %s needs 'workspace'", role_text(k->role));
+		return err_set(err, -EINVAL, "a key of role %s needs 'workspace'",
+			       role_text(k->role));
 	if (k->role == ROLE_ADMIN && k->ws[0] != '\0')
 		return err_set(err, -EINVAL, "a key of role admin is for all workspaces");
 	if ((k->role == ROLE_AGENT) != (k->agent[0] != '\0'))
@@ -113,7 +117,8 @@ static void with_agent(void *ctx, int status, struct ws *ws, const char *why)
 	struct new_key *n = ctx;
 
 	if (status < 0)
-		req_fail(n->r, status, "no workspace '%s'%s%.100s", n->key.ws, why[0] != '\0' ? ": " : "", why);
+		req_fail(n->r, status, "no workspace '%s'%s%.100s", n->key.ws,
+			 why[0] != '\0' ? ": " : "", why);
 	else if (n->key.agent[0] != '\0' && ws_agent_block(ws, n->key.agent) <= 0)
 		req_fail(n->r, -ENOENT, "no agent '%s' in workspace '%s'", n->key.agent, n->key.ws);
 	else

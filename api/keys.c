@@ -24,7 +24,9 @@ struct keys {
 	struct stat seen; /* of the file as it was read */
 };
 
-static const char *const role_names[] = { "none", "reader", "auditor", "agent", "admin", "removed" };
+static const char *const role_names[] = {
+	"none", "reader", "auditor", "agent", "admin", "removed"
+};
 
 const char *role_text(enum role r)
 {
@@ -68,7 +70,8 @@ int key_parse_line(struct bytes line, struct key *ret)
 	if (memchr(line.p, '\0', line.len) != NULL || field(&line, k.id, sizeof k.id) < 0 ||
 	    field(&line, role, sizeof role) < 0 || field(&line, k.ws, sizeof k.ws) < 0 ||
 	    field(&line, k.agent, sizeof k.agent) < 0 || field(&line, sha, sizeof sha) < 0 ||
-	    field(&line, k.created, sizeof k.created) < 0 || field(&line, k.label, sizeof k.label) < 0)
+	    field(&line, k.created, sizeof k.created) < 0 ||
+	    field(&line, k.label, sizeof k.label) < 0)
 		return -EINVAL;
 	k.role = strcmp(role, role_names[ROLE_REMOVED]) == 0 ? ROLE_REMOVED : role_parse(role);
 	if (k.role == ROLE_REMOVED && k.id[0] != '\0') {
@@ -175,7 +178,8 @@ void keys_refresh(struct keys *k)
 	if (fstatat(k->dir_fd, KEYS_FILE, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	if (st.st_ino == k->seen.st_ino && st.st_size == k->seen.st_size &&
-	    st.st_mtim.tv_sec == k->seen.st_mtim.tv_sec && st.st_mtim.tv_nsec == k->seen.st_mtim.tv_nsec)
+	    st.st_mtim.tv_sec == k->seen.st_mtim.tv_sec &&
+	    st.st_mtim.tv_nsec == k->seen.st_mtim.tv_nsec)
 		return;
 	(void)read_file(k);
 }
@@ -203,8 +207,8 @@ static int print_line(struct buf *b, const struct key *key)
 	char sha[SHA256_HEX_SIZE];
 
 	sha256_hex(&key->sha, sha);
-	return buf_addf(b, "%s %s %s %s %s %s %s\n", key->id, role_text(key->role), dash(key->ws), dash(key->agent), sha,
-			dash(key->created), dash(key->label));
+	return buf_addf(b, "%s %s %s %s %s %s %s\n", key->id, role_text(key->role), dash(key->ws),
+			dash(key->agent), sha, dash(key->created), dash(key->label));
 }
 
 /* "garth_agent_<48 hex digits>" */
@@ -232,7 +236,8 @@ static int invent(struct key *key, char text[KEY_TEXT_SIZE])
 /* A crash may have left half a line: then a newline goes first, so that ours stands alone. */
 static int append(struct keys *k, const struct key *key, struct err *err)
 {
-	autofd fd = openat(k->dir_fd, KEYS_FILE, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	autofd fd = openat(k->dir_fd, KEYS_FILE,
+			   O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	struct stat st;
 	autobuf line;
 	char last = '\n';

@@ -56,7 +56,8 @@ void keys_refresh(struct keys *k);
 const struct key *keys_find(struct keys *k, struct bytes text);
 
 /* Make one: fills id, sha, created; ret_text is the only copy of the key. 0, -ENOSPC too many, errno. */
-must_check int keys_add(struct keys *k, struct key *key, char ret_text[KEY_TEXT_SIZE], struct err *err);
+must_check int keys_add(struct keys *k, struct key *key, char ret_text[KEY_TEXT_SIZE],
+			struct err *err);
 must_check int keys_remove(struct keys *k, const char *id, struct err *err); /* -ENOENT */
 
 const struct key *keys_at(const struct keys *k, unsigned i); /* NULL past the last */

@@ -30,7 +30,8 @@ static void node_id(enum idx_node_kind kind, uint64_t id, char out[NODE_ID_SIZE]
 		id_text(ID_STEP, id, text);
 		(void)snprintf(out, NODE_ID_SIZE, "%s", text);
 	} else {
-		(void)snprintf(out, NODE_ID_SIZE, "%s%" PRIu64, kind == IDX_NODE_AGENT ? "a_" : "v_", id);
+		(void)snprintf(out, NODE_ID_SIZE, "%s%" PRIu64,
+			       kind == IDX_NODE_AGENT ? "a_" : "v_", id);
 	}
 }
 
@@ -45,8 +46,9 @@ static json_t *version_node(const struct graph *g, const struct idx_version *v)
 
 static json_t *step_node(const struct graph *g, const struct idx_step *s)
 {
-	static const char *const kept[] = { "step", "agent", "job", "kind", "command", "language", "code_sha256", "state",
-					    "reason", "exit_code", "started_at" };
+	static const char *const kept[] = { "step",    "agent",     "job",         "kind",
+					    "command", "language",  "code_sha256", "state",
+					    "reason",  "exit_code", "started_at" };
 	json_t *all, *j = json_object();
 
 	if (s == NULL)
@@ -75,7 +77,9 @@ static int take_node(void *ctx, const struct idx_node *n)
 	(void)json_object_set_new(j, "id", json_string(id));
 	(void)json_object_set_new(j, "kind", json_string(kinds[n->kind]));
 	if (n->kind == IDX_NODE_STEP && n->step != NULL)
-		(void)json_object_set_new(j, "step_kind", json_string(ev_step_kind_text((enum ev_step_kind)n->step->kind)));
+		(void)json_object_set_new(
+			j, "step_kind",
+			json_string(ev_step_kind_text((enum ev_step_kind)n->step->kind)));
 	return json_array_append_new(g->nodes, j) < 0 ? -ENOMEM : 0;
 }
 
@@ -150,7 +154,8 @@ static void lineage(struct req *r, struct ws *ws)
 	if (version_arg(r, ws, buf_view(&path), &n) < 0)
 		return;
 	if (!req_may_read(r, ws, buf_view(&path), NULL)) {
-		req_fail(r, -EACCES, "'%.300s' is not for agent '%s'", buf_str(&path), r->who.agent);
+		req_fail(r, -EACCES, "'%.300s' is not for agent '%s'", buf_str(&path),
+			 r->who.agent);
 		return;
 	}
 	g.nodes = json_array();
@@ -159,12 +164,16 @@ static void lineage(struct req *r, struct ws *ws)
 	if (rc < 0) {
 		json_decref(g.nodes);
 		json_decref(g.edges);
-		req_fail(r, rc, rc == -ENOENT ? "the record has no such version of '%.300s'" : "the lineage of '%.300s' can't be read",
+		req_fail(r, rc,
+			 rc == -ENOENT ? "the record has no such version of '%.300s'"
+				       : "the lineage of '%.300s' can't be read",
 			 buf_str(&path));
 		return;
 	}
-	req_json(r, 200, json_pack("{s:o, s:s, s:o, s:o, s:b}", "path", jx_str(buf_view(&path)), "direction",
-				   down ? "downstream" : "upstream", "nodes", g.nodes, "edges", g.edges, "cut", cut));
+	req_json(r, 200,
+		 json_pack("{s:o, s:s, s:o, s:o, s:b}", "path", jx_str(buf_view(&path)),
+			   "direction", down ? "downstream" : "upstream", "nodes", g.nodes, "edges",
+			   g.edges, "cut", cut));
 }
 
 void h_lineage(struct req *r)

@@ -18,7 +18,8 @@
 
 static int key_make(int spool_fd, uint8_t ret[LINK_KEY_LEN], struct err *err)
 {
-	autofd fd = openat(spool_fd, LINK_KEY_FILE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	autofd fd = openat(spool_fd, LINK_KEY_FILE,
+			   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	int rc;
 
 	if (fd < 0)
@@ -37,7 +38,8 @@ int link_key_open(int spool_fd, uint8_t ret[LINK_KEY_LEN], struct err *err)
 	int rc;
 
 	if (fd < 0)
-		return errno == ENOENT ? key_make(spool_fd, ret, err) : err_sys(err, "open '%s'", LINK_KEY_FILE);
+		return errno == ENOENT ? key_make(spool_fd, ret, err)
+				       : err_sys(err, "open '%s'", LINK_KEY_FILE);
 	rc = fd_read_full(fd, ret, LINK_KEY_LEN);
 	if (rc == -ENODATA) { /* a crash in the middle of making it: no link was signed with it */
 		if (unlinkat(spool_fd, LINK_KEY_FILE, 0) < 0)
@@ -47,8 +49,8 @@ int link_key_open(int spool_fd, uint8_t ret[LINK_KEY_LEN], struct err *err)
 	return rc < 0 ? err_errno(err, rc, "read '%s'", LINK_KEY_FILE) : 0;
 }
 
-void link_sign(const uint8_t key[LINK_KEY_LEN], const char *ws, struct bytes path, uint64_t version, int64_t expires_s,
-	       char out[SHA256_HEX_SIZE])
+void link_sign(const uint8_t key[LINK_KEY_LEN], const char *ws, struct bytes path, uint64_t version,
+	       int64_t expires_s, char out[SHA256_HEX_SIZE])
 {
 	unsigned char text[PATH_LEN_MAX + IDENT_SIZE + 128];
 	struct sha256 mac = { 0 };
@@ -59,13 +61,15 @@ void link_sign(const uint8_t key[LINK_KEY_LEN], const char *ws, struct bytes pat
 	invariant(path.len <= PATH_LEN_MAX);
 	memcpy(text + n, path.p, path.len);
 	n += path.len;
-	n += (size_t)snprintf((char *)text + n, sizeof text - n, "%c%" PRIu64 "%c%" PRId64, 0, version, 0, expires_s);
-	invariant(HMAC(EVP_sha256(), key, (int)LINK_KEY_LEN, text, n, mac.b, &mac_len) != NULL && mac_len == SHA256_LEN);
+	n += (size_t)snprintf((char *)text + n, sizeof text - n, "%c%" PRIu64 "%c%" PRId64, 0,
+			      version, 0, expires_s);
+	invariant(HMAC(EVP_sha256(), key, (int)LINK_KEY_LEN, text, n, mac.b, &mac_len) != NULL &&
+		  mac_len == SHA256_LEN);
 	sha256_hex(&mac, out);
 }
 
-int link_check(const uint8_t key[LINK_KEY_LEN], const char *ws, struct bytes path, uint64_t version, int64_t expires_s,
-	       const char *sig, int64_t now_s)
+int link_check(const uint8_t key[LINK_KEY_LEN], const char *ws, struct bytes path, uint64_t version,
+	       int64_t expires_s, const char *sig, int64_t now_s)
 {
 	char want[SHA256_HEX_SIZE];
 

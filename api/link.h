@@ -21,11 +21,11 @@
 /* Read the secret, or make it (0600). 0 or errno with a message. */
 must_check int link_key_open(int spool_fd, uint8_t ret[LINK_KEY_LEN], struct err *err);
 
-void link_sign(const uint8_t key[LINK_KEY_LEN], const char *ws, struct bytes path, uint64_t version, int64_t expires_s,
-	       char out[SHA256_HEX_SIZE]);
+void link_sign(const uint8_t key[LINK_KEY_LEN], const char *ws, struct bytes path, uint64_t version,
+	       int64_t expires_s, char out[SHA256_HEX_SIZE]);
 
 /* In constant time. -EPERM wrong, -ESTALE right but expired. */
-must_check int link_check(const uint8_t key[LINK_KEY_LEN], const char *ws, struct bytes path, uint64_t version,
-			  int64_t expires_s, const char *sig, int64_t now_s);
+must_check int link_check(const uint8_t key[LINK_KEY_LEN], const char *ws, struct bytes path,
+			  uint64_t version, int64_t expires_s, const char *sig, int64_t now_s);
 
 #endif

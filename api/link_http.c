@@ -15,7 +15,7 @@
 struct asked {
 	json_t *body;
 	const char *path;
-	uint64_t version;  /* 0: the newest */
+	uint64_t version; /* 0: the newest */
 	uint64_t expires_s;
 };
 
@@ -45,7 +45,8 @@ static int parse(struct asked *a, struct err *err)
 	if (rc == 0)
 		rc = jx_uint(version, "version", 1, INT64_MAX, &a->version, err);
 	if (rc == 0)
-		rc = jx_uint(expires, "expires_s", 1, (uint64_t)LINK_DAYS_MAX * 24 * 3600, &a->expires_s, err);
+		rc = jx_uint(expires, "expires_s", 1, (uint64_t)LINK_DAYS_MAX * 24 * 3600,
+			     &a->expires_s, err);
 	return rc;
 }
 
@@ -58,14 +59,17 @@ static int take(void *ctx, const struct idx_version *v)
 static void make(struct req *r, struct ws *ws)
 {
 	struct asked *a = r->own;
-	struct idx_filter f = { .path = bytes_str(a->path), .n = a->version, .newest = a->version == 0, .limit = 1 };
+	struct idx_filter f = {
+		.path = bytes_str(a->path), .n = a->version, .newest = a->version == 0, .limit = 1
+	};
 	char sig[SHA256_HEX_SIZE], coded[3 * PATH_LEN_MAX + 1];
 	int64_t until = clock_wall_ns() / NS_PER_S + (int64_t)a->expires_s;
 	uint64_t n = 0;
 	int rc = idx_versions(ws->reader, &f, take, &n);
 
 	if (rc < 0 || n == 0) {
-		req_fail(r, rc < 0 ? rc : -ENOENT, "the record has no such version of '%.300s'", a->path);
+		req_fail(r, rc < 0 ? rc : -ENOENT, "the record has no such version of '%.300s'",
+			 a->path);
 		return;
 	}
 	if (!req_may_read(r, ws, bytes_str(a->path), NULL)) {
@@ -74,10 +78,13 @@ static void make(struct req *r, struct ws *ws)
 	}
 	link_sign(r->app->link_key, ws->name, bytes_str(a->path), n, until, sig);
 	uri_encode_path(bytes_str(a->path), coded);
-	req_json(r, 201, json_pack("{s:o, s:s, s:I, s:o}", "url",
-				   json_sprintf("%s/v1/workspaces/%s/%s?version=%" PRIu64 "&expires=%" PRId64 "&sig=%s", r->app->url,
-						ws->name, coded, n, until, sig),
-				   "path", a->path, "version", (json_int_t)n, "expires_at", jx_time(until * NS_PER_S)));
+	req_json(r, 201,
+		 json_pack("{s:o, s:s, s:I, s:o}", "url",
+			   json_sprintf("%s/v1/workspaces/%s/%s?version=%" PRIu64
+					"&expires=%" PRId64 "&sig=%s",
+					r->app->url, ws->name, coded, n, until, sig),
+			   "path", a->path, "version", (json_int_t)n, "expires_at",
+			   jx_time(until * NS_PER_S)));
 }
 
 void h_link_create(struct req *r)

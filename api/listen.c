@@ -32,7 +32,8 @@ static void *on_uri(void *cls, const char *raw, struct MHD_Connection *con)
 	return r;
 }
 
-static void on_completed(void *cls, struct MHD_Connection *con, void **con_cls, enum MHD_RequestTerminationCode why)
+static void on_completed(void *cls, struct MHD_Connection *con, void **con_cls,
+			 enum MHD_RequestTerminationCode why)
 {
 	struct req *r = *con_cls;
 
@@ -107,11 +108,12 @@ static int limit_check(struct req *r)
 	r->body_max = r->route->body_max;
 	buf_init(&r->body, r->body_max);
 	if (r->length != UINT64_MAX && r->length > r->body_max && r->body_max > 0) {
-		req_fail(r, -EFBIG, "the body has %llu bytes; %zu are permitted here", (unsigned long long)r->length,
-			 r->body_max);
+		req_fail(r, -EFBIG, "the body has %llu bytes; %zu are permitted here",
+			 (unsigned long long)r->length, r->body_max);
 		return -EFBIG;
 	}
-	if (r->body_max > REQ_BODY_SMALL && r->app->body_bytes + (r->length == UINT64_MAX ? 0 : r->length) > REQ_BODIES_MAX) {
+	if (r->body_max > REQ_BODY_SMALL &&
+	    r->app->body_bytes + (r->length == UINT64_MAX ? 0 : r->length) > REQ_BODIES_MAX) {
 		req_problem(r, &p, "too many large requests at once", NULL);
 		return -ENOMEM;
 	}
@@ -172,10 +174,14 @@ static enum MHD_Result piece(struct req *r, const char *p, size_t n)
 		return MHD_YES;
 	}
 	if (r->body_max == 0)
-		return (r->drained += n) > REQ_DRAIN_MAX ? MHD_NO : MHD_YES; /* a body that nobody asked for */
+		return (r->drained += n) > REQ_DRAIN_MAX
+			       ? MHD_NO
+			       : MHD_YES; /* a body that nobody asked for */
 	rc = r->app->body_bytes + n > REQ_BODIES_MAX ? -ENOMEM : buf_add(&r->body, p, n);
 	if (rc < 0) {
-		req_fail(r, rc, rc == -EFBIG ? "the body is longer than %zu bytes" : "no memory for a body (limit %zu bytes)",
+		req_fail(r, rc,
+			 rc == -EFBIG ? "the body is longer than %zu bytes"
+				      : "no memory for a body (limit %zu bytes)",
 			 r->body_max);
 		return MHD_YES;
 	}
@@ -196,11 +202,13 @@ static enum MHD_Result answer(struct req *r)
 /* A refusal before a small body is read: read it, or the client may see its connection reset in place of the answer. */
 static bool drain_first(const struct req *r)
 {
-	return r->status != 413 && r->length > 0 && r->length <= REQ_BODY_SMALL && req_header(r, "Expect") == NULL;
+	return r->status != 413 && r->length > 0 && r->length <= REQ_BODY_SMALL &&
+	       req_header(r, "Expect") == NULL;
 }
 
-static enum MHD_Result on_request(void *cls, struct MHD_Connection *con, const char *url, const char *method,
-				  const char *version, const char *data, size_t *len, void **con_cls)
+static enum MHD_Result on_request(void *cls, struct MHD_Connection *con, const char *url,
+				  const char *method, const char *version, const char *data,
+				  size_t *len, void **con_cls)
 {
 	struct req *r = *con_cls;
 
@@ -235,10 +243,8 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *con, const c
 			return answer(r);
 		req_suspend(r);
 		return MHD_YES;
-	case REQ_RUN:
-		return r->response != NULL ? answer(r) : MHD_YES;
-	case REQ_OVER:
-		return MHD_YES;
+	case REQ_RUN: return r->response != NULL ? answer(r) : MHD_YES;
+	case REQ_OVER: return MHD_YES;
 	}
 	return MHD_NO;
 }
@@ -258,7 +264,9 @@ static int64_t mhd_idle(void *arg)
 
 	if (MHD_run(app->mhd) != MHD_YES)
 		return 1000;
-	return MHD_get_timeout(app->mhd, &ms) == MHD_YES ? (int64_t)(ms > INT32_MAX ? INT32_MAX : ms) : -1;
+	return MHD_get_timeout(app->mhd, &ms) == MHD_YES
+		       ? (int64_t)(ms > INT32_MAX ? INT32_MAX : ms)
+		       : -1;
 }
 
 static void mhd_log(void *cls, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
@@ -277,13 +285,14 @@ int listen_start(struct app *app, int fd, struct err *err)
 	const union MHD_DaemonInfo *info;
 	int rc;
 
-	app->mhd = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL, on_request,
-				    app, MHD_OPTION_EXTERNAL_LOGGER, mhd_log, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
-				    MHD_OPTION_URI_LOG_CALLBACK, on_uri, app, MHD_OPTION_NOTIFY_COMPLETED, on_completed, app,
-				    MHD_OPTION_UNESCAPE_CALLBACK, keep_encoded, NULL, MHD_OPTION_CONNECTION_LIMIT,
-				    LISTEN_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, LISTEN_IDLE_S,
-				    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)LISTEN_MEMORY, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-				    MHD_OPTION_END);
+	app->mhd = MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
+		on_request, app, MHD_OPTION_EXTERNAL_LOGGER, mhd_log, NULL,
+		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_URI_LOG_CALLBACK, on_uri, app,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, app, MHD_OPTION_UNESCAPE_CALLBACK,
+		keep_encoded, NULL, MHD_OPTION_CONNECTION_LIMIT, LISTEN_CONNECTIONS_MAX,
+		MHD_OPTION_CONNECTION_TIMEOUT, LISTEN_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)LISTEN_MEMORY, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 	if (app->mhd == NULL)
 		return err_set(err, -EIO, "the HTTP server does not start on the listening socket");
 	info = MHD_get_daemon_info(app->mhd, MHD_DAEMON_INFO_EPOLL_FD);

@@ -63,7 +63,8 @@ void loop_free(struct loop *l)
 	free(l);
 }
 
-int loop_watch(struct loop *l, struct watch *w, int fd, uint32_t events, void (*fn)(void *, uint32_t), void *ctx)
+int loop_watch(struct loop *l, struct watch *w, int fd, uint32_t events,
+	       void (*fn)(void *, uint32_t), void *ctx)
 {
 	struct epoll_event ev = { .events = events, .data.ptr = w };
 
@@ -151,7 +152,8 @@ void timer_set(struct loop *l, struct timer *t, int64_t ms, void (*fn)(void *), 
 	if (l->count == l->cap) {
 		struct timer **more = realloc(l->heap, 2 * l->cap * sizeof(struct timer *));
 
-		invariant(more != NULL); /* a lost deadline would be a hang: better to be started anew */
+		invariant(more !=
+			  NULL); /* a lost deadline would be a hang: better to be started anew */
 		l->heap = more;
 		l->cap *= 2;
 	}

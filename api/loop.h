@@ -33,10 +33,10 @@ struct watch {
 must_check int loop_new(struct loop **ret, struct err *err);
 void loop_free(struct loop *l);
 
-must_check int loop_watch(struct loop *l, struct watch *w, int fd, uint32_t events, void (*fn)(void *, uint32_t),
-			  void *ctx);
+must_check int loop_watch(struct loop *l, struct watch *w, int fd, uint32_t events,
+			  void (*fn)(void *, uint32_t), void *ctx);
 must_check int loop_rewatch(struct loop *l, struct watch *w, uint32_t events); /* other events */
-void loop_unwatch(struct loop *l, struct watch *w);                         /* before its fd is closed; twice is fine */
+void loop_unwatch(struct loop *l, struct watch *w); /* before its fd is closed; twice is fine */
 
 /* (Re)start a one-shot timer. 0 ms: as soon as the present callback is over. Never fails: a full heap was grown before. */
 void timer_set(struct loop *l, struct timer *t, int64_t ms, void (*fn)(void *), void *ctx);

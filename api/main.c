@@ -62,7 +62,8 @@ static int arguments(int argc, char **argv, struct app *app)
 	}
 	if (rc == 0 && optind == argc && app->data != NULL && app->url != NULL)
 		return 0;
-	(void)fprintf(stderr, "usage: garth-api --data DIR --url URL [--queue N] [--sandboxes N]   (started by garth up)\n");
+	(void)fprintf(stderr, "usage: garth-api --data DIR --url URL [--queue N] [--sandboxes N]   "
+			      "(started by garth up)\n");
 	return -EINVAL;
 }
 
@@ -87,10 +88,11 @@ static int open_data(struct app *app, struct err *err)
 {
 	int rc;
 
-	app->data_fd = open(app->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	app->data_fd = open(app->data, O_PATH | O_DIRECTORY | O_CLOEXEC); /* it is 0711, not ours */
 	if (app->data_fd < 0)
 		return err_sys(err, "open the data folder '%s'", app->data);
-	app->spool_fd = openat(app->data_fd, "spool", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	app->spool_fd =
+		openat(app->data_fd, "spool", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (app->spool_fd < 0)
 		return err_sys(err, "open the folder 'spool'");
 	rc = keys_open(app->data_fd, &app->keys, err);
@@ -149,7 +151,10 @@ static int run(struct app *app, struct err *err)
 
 int main(int argc, char **argv)
 {
-	struct app app = { .data_fd = -1, .spool_fd = -1, .queue_max = QUEUE_DEFAULT, .sandboxes_max = SANDBOXES_DEFAULT };
+	struct app app = { .data_fd = -1,
+			   .spool_fd = -1,
+			   .queue_max = QUEUE_DEFAULT,
+			   .sandboxes_max = SANDBOXES_DEFAULT };
 	struct err err = { 0 };
 
 	log_init("garth-api", LOG_INFO);

@@ -30,10 +30,13 @@ void h_readyz(struct req *r)
 
 void h_version(struct req *r)
 {
-	req_json(r, 200, json_pack("{s:s, s:s, s:s}", "name", "garth", "version", GARTH_VERSION, "api", "v1"));
+	req_json(r, 200,
+		 json_pack("{s:s, s:s, s:s}", "name", "garth", "version", GARTH_VERSION, "api",
+			   "v1"));
 }
 
-static struct MHD_Response *text_response(char *text, size_t len, enum MHD_ResponseMemoryMode mode, const char *type)
+static struct MHD_Response *text_response(char *text, size_t len, enum MHD_ResponseMemoryMode mode,
+					  const char *type)
 {
 	struct MHD_Response *response = MHD_create_response_from_buffer(len, text, mode);
 
@@ -48,12 +51,16 @@ void h_openapi(struct req *r)
 
 	if (copy != NULL)
 		memcpy(copy, api_openapi_yaml, api_openapi_yaml_len);
-	req_send(r, 200, copy != NULL ? text_response(copy, api_openapi_yaml_len, MHD_RESPMEM_MUST_FREE, "application/yaml") : NULL);
+	req_send(r, 200,
+		 copy != NULL ? text_response(copy, api_openapi_yaml_len, MHD_RESPMEM_MUST_FREE,
+					      "application/yaml")
+			      : NULL);
 }
 
 static int gauge(struct buf *b, const char *name, const char *help, uint64_t v)
 {
-	return buf_addf(b, "# HELP garth_%s %s\n# TYPE garth_%s gauge\ngarth_%s %" PRIu64 "\n", name, help, name, name, v);
+	return buf_addf(b, "# HELP garth_%s %s\n# TYPE garth_%s gauge\ngarth_%s %" PRIu64 "\n",
+			name, help, name, name, v);
 }
 
 void h_metrics(struct req *r)
@@ -74,15 +81,19 @@ void h_metrics(struct req *r)
 	if (rc == 0)
 		rc = gauge(&b, "sandboxes", "Sandboxes that stand.", sandboxes);
 	if (rc == 0)
-		rc = gauge(&b, "steps_waiting", "Steps that wait for a sandbox.", slots_waiting(r->app));
+		rc = gauge(&b, "steps_waiting", "Steps that wait for a sandbox.",
+			   slots_waiting(r->app));
 	if (rc == 0)
 		rc = gauge(&b, "requests_open", "HTTP requests in work.", reqs);
 	if (rc == 0)
-		rc = gauge(&b, "body_bytes", "Bytes of request bodies in memory.", r->app->body_bytes);
+		rc = gauge(&b, "body_bytes", "Bytes of request bodies in memory.",
+			   r->app->body_bytes);
 	if (rc < 0) {
 		req_send(r, 503, NULL);
 		return;
 	}
 	len = b.len;
-	req_send(r, 200, text_response(buf_steal(&b), len, MHD_RESPMEM_MUST_FREE, "text/plain; version=0.0.4"));
+	req_send(r, 200,
+		 text_response(buf_steal(&b), len, MHD_RESPMEM_MUST_FREE,
+			       "text/plain; version=0.0.4"));
 }

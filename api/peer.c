@@ -101,8 +101,8 @@ static void queued_free(struct queued *q)
 	free(q);
 }
 
-static int queue_add(struct peer *p, uint16_t type, uint64_t id, struct bytes body, struct bytes tail, const int *fds,
-		     unsigned nfds)
+static int queue_add(struct peer *p, uint16_t type, uint64_t id, struct bytes body,
+		     struct bytes tail, const int *fds, unsigned nfds)
 {
 	struct queued *q;
 
@@ -207,7 +207,8 @@ static void answered(struct peer *p)
 	tail = msg_tail(&p->msg);
 	p->why[0] = '\0';
 	if (status < 0 && tail.len > 0)
-		(void)snprintf(p->why, sizeof p->why, "%.*s", (int)(tail.len < sizeof p->why ? tail.len : sizeof p->why - 1),
+		(void)snprintf(p->why, sizeof p->why, "%.*s",
+			       (int)(tail.len < sizeof p->why ? tail.len : sizeof p->why - 1),
 			       (const char *)tail.p);
 	call_cancel(c);
 	c->fn(c->ctx, status, &p->msg, p->why);
@@ -249,7 +250,8 @@ static void ready(void *arg, uint32_t events)
 			;
 }
 
-int peer_new(struct loop *l, int fd, enum msg_peer who, const struct peer_ops *ops, void *ctx, struct peer **ret)
+int peer_new(struct loop *l, int fd, enum msg_peer who, const struct peer_ops *ops, void *ctx,
+	     struct peer **ret)
 {
 	struct peer *p = calloc(1, sizeof *p);
 	int rc;
@@ -288,13 +290,16 @@ bool peer_is_open(const struct peer *p)
 	return p != NULL && p->fd >= 0;
 }
 
-void peer_call(struct peer *p, struct call *call, uint16_t type, struct bytes body, struct bytes tail, const int *fds,
-	       unsigned nfds, int64_t timeout_ms, call_fn *fn, void *ctx)
+void peer_call(struct peer *p, struct call *call, uint16_t type, struct bytes body,
+	       struct bytes tail, const int *fds, unsigned nfds, int64_t timeout_ms, call_fn *fn,
+	       void *ctx)
 {
 	int rc;
 
 	invariant(call->loop == NULL);
-	*call = (struct call){ .peer = p, .loop = p->loop, .id = p->next_id++, .type = type, .fn = fn, .ctx = ctx };
+	*call = (struct call){
+		.peer = p, .loop = p->loop, .id = p->next_id++, .type = type, .fn = fn, .ctx = ctx
+	};
 	call->next = p->calls;
 	call->link = &p->calls;
 	if (p->calls != NULL)

@@ -12,7 +12,8 @@
 #include "api/loop.h"
 #include "core/msg.h"
 
-#define PEER_QUEUE_MAX 512u /* messages that the socket did not take yet; past it a call fails with -EAGAIN */
+#define PEER_QUEUE_MAX \
+	512u /* messages that the socket did not take yet; past it a call fails with -EAGAIN */
 
 struct peer;
 
@@ -37,17 +38,24 @@ struct call {
 
 struct peer_ops {
 	void (*told)(void *ctx, struct wire_msg *m); /* a checked message that answers nothing */
-	void (*gone)(void *ctx, const char *why);    /* once; the peer is closed already, peer_free it or keep it for later */
+	void (*gone)(
+		void *ctx,
+		const char *
+			why); /* once; the peer is closed already, peer_free it or keep it for later */
 };
 
 /* Takes fd on success. @me garth-api's side in the table of messages is always PEER_API; @who the other's. */
-must_check int peer_new(struct loop *l, int fd, enum msg_peer who, const struct peer_ops *ops, void *ctx, struct peer **ret);
-void peer_free(struct peer *p); /* NULL is fine; open calls fail with -EPIPE, ops are not called any more */
+must_check int peer_new(struct loop *l, int fd, enum msg_peer who, const struct peer_ops *ops,
+			void *ctx, struct peer **ret);
+void peer_free(
+	struct peer
+		*p); /* NULL is fine; open calls fail with -EPIPE, ops are not called any more */
 bool peer_is_open(const struct peer *p);
 
 /* @fds borrowed. @call must not be open. */
-void peer_call(struct peer *p, struct call *call, uint16_t type, struct bytes body, struct bytes tail, const int *fds,
-	       unsigned nfds, int64_t timeout_ms, call_fn *fn, void *ctx);
+void peer_call(struct peer *p, struct call *call, uint16_t type, struct bytes body,
+	       struct bytes tail, const int *fds, unsigned nfds, int64_t timeout_ms, call_fn *fn,
+	       void *ctx);
 
 /* A call that fails by itself, for whoever has no peer to ask. */
 void call_fail(struct loop *l, struct call *call, int status, call_fn *fn, void *ctx);

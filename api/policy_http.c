@@ -63,7 +63,8 @@ static void on_object(void *ctx, int status, struct wire_msg *reply, const char 
 		status = fd_read_all(fd, &text);
 	}
 	if (status < 0) {
-		req_fail(f->r, status == -ENOENT ? -EIO : status, "the policy can't be read: %.160s", why);
+		req_fail(f->r, status == -ENOENT ? -EIO : status,
+			 "the policy can't be read: %.160s", why);
 		return;
 	}
 	sha256_of(buf_view(&text), &sha);
@@ -89,8 +90,8 @@ static void get(struct req *r, struct ws *ws)
 	f->r = r;
 	r->own = f;
 	r->fini = fetch_free;
-	peer_call(ws->fs, &f->call, MSG_OBJECT_OPEN, bytes_of(&ask, sizeof ask), bytes_of(NULL, 0), NULL, 0, WS_CALL_MS, on_object,
-		  f);
+	peer_call(ws->fs, &f->call, MSG_OBJECT_OPEN, bytes_of(&ask, sizeof ask), bytes_of(NULL, 0),
+		  NULL, 0, WS_CALL_MS, on_object, f);
 }
 
 void h_policy_get(struct req *r)
@@ -126,7 +127,9 @@ static void on_set(void *ctx, int status, struct wire_msg *reply, const char *wh
 		return;
 	}
 	ws_policy_set(c->ws, policy_ref(c->policy));
-	req_json(c->r, 200, json_pack("{s:s, s:o}", "workspace", c->ws->name, "sha256", jx_sha(&c->policy->sha)));
+	req_json(c->r, 200,
+		 json_pack("{s:s, s:o}", "workspace", c->ws->name, "sha256",
+			   jx_sha(&c->policy->sha)));
 }
 
 static void put(struct req *r, struct ws *ws)
@@ -142,7 +145,8 @@ static void put(struct req *r, struct ws *ws)
 	}
 	c->ws = ws;
 	(void)snprintf(ask.key, sizeof ask.key, "%s", r->who.key);
-	peer_call(ws->fs, &c->call, MSG_POLICY_SET, bytes_of(&ask, sizeof ask), bytes_of(NULL, 0), &fd, 1, WS_CALL_MS, on_set, c);
+	peer_call(ws->fs, &c->call, MSG_POLICY_SET, bytes_of(&ask, sizeof ask), bytes_of(NULL, 0),
+		  &fd, 1, WS_CALL_MS, on_set, c);
 }
 
 void h_policy_put(struct req *r)
@@ -188,9 +192,12 @@ static void explain(struct req *r, struct ws *ws)
 	if (auth_agent(r, req_arg(r, "agent"), &q.agent) < 0 || req_path(r, &path, &given) < 0)
 		return;
 	if (q.op == OP_NONE || !given) {
-		req_fail(r, -EINVAL, q.op == OP_NONE ? "'op' must be one of: read list stat create write truncate mkdir rmdir unlink rename "
-						      "link symlink mknod chmod chown utimes setxattr removexattr fallocate copy ioctl"
-						    : "'path' is missing");
+		req_fail(r, -EINVAL,
+			 q.op == OP_NONE ? "'op' must be one of: read list stat create write "
+					   "truncate mkdir rmdir unlink rename "
+					   "link symlink mknod chmod chown utimes setxattr "
+					   "removexattr fallocate copy ioctl"
+					 : "'path' is missing");
 		return;
 	}
 	if (ws_agent_block(ws, q.agent) < 0) {
@@ -201,9 +208,11 @@ static void explain(struct req *r, struct ws *ws)
 	q.log_agent = folder_log_agent(ws, q.path, log_agent);
 	policy_decide(ws->policy, &q, &v);
 	errname = v.err < 0 ? strerrorname_np(-v.err) : NULL;
-	req_json(r, 200, json_pack("{s:b, s:s?, s:s, s:i, s:b, s:s, s:s, s:s}", "allowed", v.err == 0, "errno", errname, "rule", v.rule,
-				   "line", v.line, "violation", v.violation, "agent", q.agent, "op", ev_op_text(q.op), "path",
-				   buf_str(&path)));
+	req_json(r, 200,
+		 json_pack("{s:b, s:s?, s:s, s:i, s:b, s:s, s:s, s:s}", "allowed", v.err == 0,
+			   "errno", errname, "rule", v.rule, "line", v.line, "violation",
+			   v.violation, "agent", q.agent, "op", ev_op_text(q.op), "path",
+			   buf_str(&path)));
 }
 
 void h_policy_explain(struct req *r)

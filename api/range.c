@@ -85,7 +85,8 @@ bool etag_listed(const char *header, const char *etag, bool weak)
 }
 
 static const char *const days[] = { "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat" };
-static const char *const months[] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
+static const char *const months[] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun",
+				      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
 
 void http_date(int64_t wall_ns, char out[HTTP_DATE_SIZE])
 {
@@ -96,8 +97,9 @@ void http_date(int64_t wall_ns, char out[HTTP_DATE_SIZE])
 		(void)snprintf(out, HTTP_DATE_SIZE, "Thu, 01 Jan 1970 00:00:00 GMT");
 		return;
 	}
-	(void)snprintf(out, HTTP_DATE_SIZE, "%s, %02u %s %04u %02u:%02u:%02u GMT", days[tm.tm_wday % 7], (unsigned)tm.tm_mday % 32u,
-		       months[tm.tm_mon % 12], (unsigned)(tm.tm_year + 1900) % 10000u, (unsigned)tm.tm_hour % 24u,
+	(void)snprintf(out, HTTP_DATE_SIZE, "%s, %02u %s %04u %02u:%02u:%02u GMT",
+		       days[tm.tm_wday % 7], (unsigned)tm.tm_mday % 32u, months[tm.tm_mon % 12],
+		       (unsigned)(tm.tm_year + 1900) % 10000u, (unsigned)tm.tm_hour % 24u,
 		       (unsigned)tm.tm_min % 60u, (unsigned)tm.tm_sec % 61u);
 }
 
@@ -106,8 +108,9 @@ int http_date_parse(const char *text, int64_t *ret_s)
 	struct tm tm = { 0 };
 	char month[4], zone[4];
 
-	if (sscanf(text, "%*3s, %2d %3s %4d %2d:%2d:%2d %3s", &tm.tm_mday, month, &tm.tm_year, &tm.tm_hour, &tm.tm_min, &tm.tm_sec,
-		   zone) != 7 || strcmp(zone, "GMT") != 0)
+	if (sscanf(text, "%*3s, %2d %3s %4d %2d:%2d:%2d %3s", &tm.tm_mday, month, &tm.tm_year,
+		   &tm.tm_hour, &tm.tm_min, &tm.tm_sec, zone) != 7 ||
+	    strcmp(zone, "GMT") != 0)
 		return -EINVAL;
 	tm.tm_year -= 1900;
 	for (tm.tm_mon = 0; tm.tm_mon < 12 && strcmp(months[tm.tm_mon], month) != 0; tm.tm_mon++)
@@ -134,7 +137,8 @@ void content_disposition(struct bytes name, char *out)
 	memcpy(out, start, sizeof start - 1);
 	out += sizeof start - 1;
 	for (size_t i = 0; i < name.len; i++)
-		*out++ = p[i] < 0x7f && p[i] >= ' ' && strchr("\"\\%", p[i]) == NULL ? (char)p[i] : '_';
+		*out++ = p[i] < 0x7f && p[i] >= ' ' && strchr("\"\\%", p[i]) == NULL ? (char)p[i]
+										     : '_';
 	*out++ = '"';
 	if (text) {
 		memcpy(out, "; filename*=UTF-8''", 19);
@@ -157,19 +161,46 @@ const char *media_of(struct bytes name)
 	static const struct {
 		const char *suffix, *type;
 	} types[] = {
-		{ "csv", "text/csv" }, { "tsv", "text/tab-separated-values" }, { "txt", "text/plain" }, { "log", "text/plain" },
-		{ "md", "text/markdown" }, { "html", "text/html" }, { "htm", "text/html" }, { "css", "text/css" },
-		{ "js", "text/javascript" }, { "json", "application/json" }, { "jsonl", "application/x-ndjson" },
-		{ "ndjson", "application/x-ndjson" }, { "xml", "application/xml" }, { "yaml", "application/yaml" },
-		{ "yml", "application/yaml" }, { "py", "text/x-python" }, { "sh", "application/x-sh" }, { "sql", "application/sql" },
-		{ "png", "image/png" }, { "jpg", "image/jpeg" }, { "jpeg", "image/jpeg" }, { "gif", "image/gif" },
-		{ "svg", "image/svg+xml" }, { "webp", "image/webp" }, { "pdf", "application/pdf" }, { "zip", "application/zip" },
-		{ "gz", "application/gzip" }, { "tar", "application/x-tar" }, { "zst", "application/zstd" },
-		{ "parquet", "application/vnd.apache.parquet" }, { "sqlite", "application/vnd.sqlite3" },
-		{ "db", "application/vnd.sqlite3" }, { "ipynb", "application/x-ipynb+json" },
+		{ "csv", "text/csv" },
+		{ "tsv", "text/tab-separated-values" },
+		{ "txt", "text/plain" },
+		{ "log", "text/plain" },
+		{ "md", "text/markdown" },
+		{ "html", "text/html" },
+		{ "htm", "text/html" },
+		{ "css", "text/css" },
+		{ "js", "text/javascript" },
+		{ "json", "application/json" },
+		{ "jsonl", "application/x-ndjson" },
+		{ "ndjson", "application/x-ndjson" },
+		{ "xml", "application/xml" },
+		{ "yaml", "application/yaml" },
+		{ "yml", "application/yaml" },
+		{ "py", "text/x-python" },
+		{ "sh", "application/x-sh" },
+		{ "sql", "application/sql" },
+		{ "png", "image/png" },
+		{ "jpg", "image/jpeg" },
+		{ "jpeg", "image/jpeg" },
+		{ "gif", "image/gif" },
+		{ "svg", "image/svg+xml" },
+		{ "webp", "image/webp" },
+		{ "pdf", "application/pdf" },
+		{ "zip", "application/zip" },
+		{ "gz", "application/gzip" },
+		{ "tar", "application/x-tar" },
+		{ "zst", "application/zstd" },
+		{ "parquet", "application/vnd.apache.parquet" },
+		{ "sqlite", "application/vnd.sqlite3" },
+		{ "db", "application/vnd.sqlite3" },
+		{ "ipynb", "application/x-ipynb+json" },
 		{ "xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet" },
-		{ "docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document" },
-		{ "mp4", "video/mp4" }, { "mp3", "audio/mpeg" }, { "wav", "audio/wav" }, { "wasm", "application/wasm" },
+		{ "docx",
+		  "application/vnd.openxmlformats-officedocument.wordprocessingml.document" },
+		{ "mp4", "video/mp4" },
+		{ "mp3", "audio/mpeg" },
+		{ "wav", "audio/wav" },
+		{ "wasm", "application/wasm" },
 	};
 	const char *dot = memrchr(name.p, '.', name.len);
 	size_t n = dot != NULL ? name.len - (size_t)(dot + 1 - (const char *)name.p) : 0;

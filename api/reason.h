@@ -19,7 +19,7 @@ struct end_facts {
 	bool exited;           /* wait_status is known */
 	int wait_status;       /* as wait(2) */
 	uint64_t oom_kills, pids_refused;
-	bool disk_full;        /* reason_disk_text of what it wrote last */
+	bool disk_full; /* reason_disk_text of what it wrote last */
 };
 
 struct end {

@@ -53,7 +53,8 @@ static void artifacts(struct req *r, struct ws *ws)
 	autobuf path;
 
 	buf_init(&path, PATH_LEN_MAX);
-	if (step_arg(r, &f.step) < 0 || req_path(r, &path, &given) < 0 || page_begin(r, &l.page) < 0)
+	if (step_arg(r, &f.step) < 0 || req_path(r, &path, &given) < 0 ||
+	    page_begin(r, &l.page) < 0)
 		return;
 	if (given)
 		f.path = buf_view(&path);
@@ -112,7 +113,8 @@ static void violations(struct req *r, struct ws *ws)
 	if (r->who.role == ROLE_AGENT)
 		f.agent = r->who.agent; /* its own alone */
 	if (since != NULL && since_parse(since, &f.since_ns) < 0) {
-		req_fail(r, -EINVAL, "'since' must be a time as in RFC 3339, or seconds since 1970");
+		req_fail(r, -EINVAL,
+			 "'since' must be a time as in RFC 3339, or seconds since 1970");
 		return;
 	}
 	if (step_arg(r, &f.step) < 0 || page_begin(r, &l.page) < 0)

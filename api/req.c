@@ -45,8 +45,10 @@ void req_suspend(struct req *r)
 		return;
 	r->suspended = true;
 	info = MHD_get_connection_info(r->con, MHD_CONNECTION_INFO_CONNECTION_FD);
-	if (info != NULL && loop_watch(r->app->loop, &r->watch, info->connect_fd, EPOLLRDHUP, client_event, r) < 0)
-		log_warn("can't watch a client, its going away will not be noticed request=%s", r->id);
+	if (info != NULL &&
+	    loop_watch(r->app->loop, &r->watch, info->connect_fd, EPOLLRDHUP, client_event, r) < 0)
+		log_warn("can't watch a client, its going away will not be noticed request=%s",
+			 r->id);
 	MHD_suspend_connection(r->con);
 }
 
@@ -84,7 +86,8 @@ void req_send(struct req *r, unsigned status, struct MHD_Response *response)
 		static char text[] = "out of memory\n";
 
 		status = MHD_HTTP_SERVICE_UNAVAILABLE;
-		response = MHD_create_response_from_buffer(sizeof text - 1, text, MHD_RESPMEM_PERSISTENT);
+		response = MHD_create_response_from_buffer(sizeof text - 1, text,
+							   MHD_RESPMEM_PERSISTENT);
 		invariant(response != NULL);
 	}
 	(void)response_header(response, "X-Request-Id", r->id);
@@ -140,8 +143,8 @@ void req_problem(struct req *r, const struct problem *p, const char *detail, jso
 		(void)json_object_update(j, extra);
 	json_decref(extra);
 	if (p->status >= 500)
-		log_warn("request failed status=%u code=%s request=%s detail=\"%s\"", p->status, p->code, r->id,
-			 log_esc(bytes_str(detail), safe));
+		log_warn("request failed status=%u code=%s request=%s detail=\"%s\"", p->status,
+			 p->code, r->id, log_esc(bytes_str(detail), safe));
 	response = from_json(j, TYPE_PROBLEM);
 	if (response != NULL && p->retry_after_s > 0) {
 		(void)snprintf(number, sizeof number, "%u", p->retry_after_s);
@@ -187,7 +190,8 @@ int req_body_json(struct req *r, json_t **ret)
 	}
 	j = json_loadb(r->body.p, r->body.len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &je);
 	if (j == NULL) {
-		req_fail(r, -EINVAL, "the body is not JSON: line %d, column %d: %s", je.line, je.column, je.text);
+		req_fail(r, -EINVAL, "the body is not JSON: line %d, column %d: %s", je.line,
+			 je.column, je.text);
 		return -EINVAL;
 	}
 	if (!json_is_object(j)) {

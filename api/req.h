@@ -21,11 +21,13 @@
 #include "core/buf.h"
 
 #define REQ_PARAMS_MAX 3u
-#define REQ_ID_SIZE 65          /* X-Request-Id: 1..64 printable characters without blanks, else one is made */
-#define REQ_BODY_SMALL (1u << 20)      /* bytes of an ordinary JSON body */
-#define REQ_BODY_STEP (64u << 20)      /* bytes of a step's: 16 MiB of code, escaped, and files */
-#define REQ_BODIES_MAX (256u << 20)    /* bytes of all bodies in memory; past it 503 */
-#define REQ_DRAIN_MAX (16u << 20)      /* bytes that are read and dropped so that a client sees its answer */
+#define REQ_ID_SIZE \
+	65 /* X-Request-Id: 1..64 printable characters without blanks, else one is made */
+#define REQ_BODY_SMALL (1u << 20)   /* bytes of an ordinary JSON body */
+#define REQ_BODY_STEP (64u << 20)   /* bytes of a step's: 16 MiB of code, escaped, and files */
+#define REQ_BODIES_MAX (256u << 20) /* bytes of all bodies in memory; past it 503 */
+#define REQ_DRAIN_MAX \
+	(16u << 20) /* bytes that are read and dropped so that a client sees its answer */
 #define REQ_DETAIL_MAX 512
 
 struct caller {
@@ -55,10 +57,10 @@ struct req {
 	char id[REQ_ID_SIZE];
 	bool head_only; /* HEAD */
 	enum req_phase phase;
-	uint64_t length;  /* Content-Length; UINT64_MAX not said */
+	uint64_t length; /* Content-Length; UINT64_MAX not said */
 	size_t body_max;
 	struct buf body;
-	size_t counted;   /* of app->body_bytes */
+	size_t counted; /* of app->body_bytes */
 	uint64_t drained;
 	req_sink_fn *sink;
 	struct MHD_Response *response;
@@ -78,12 +80,15 @@ const char *req_arg(const struct req *r, const char *name);    /* of the query, 
 must_check int req_body_json(struct req *r, json_t **ret);
 
 /* ---- answers ---- */
-void req_json(struct req *r, unsigned status, json_t *j);                      /* takes j; NULL is out of memory */
-void req_send(struct req *r, unsigned status, struct MHD_Response *response);  /* takes it; NULL is out of memory */
+void req_json(struct req *r, unsigned status, json_t *j); /* takes j; NULL is out of memory */
+void req_send(struct req *r, unsigned status,
+	      struct MHD_Response *response); /* takes it; NULL is out of memory */
 void req_empty(struct req *r, unsigned status);
 __attribute__((format(printf, 3, 4))) void req_fail(struct req *r, int err, const char *fmt, ...);
-__attribute__((format(printf, 3, 4))) void req_fail_code(struct req *r, const char *code, const char *fmt, ...);
-void req_problem(struct req *r, const struct problem *p, const char *detail, json_t *extra); /* takes extra: more members, or NULL */
+__attribute__((format(printf, 3, 4))) void req_fail_code(struct req *r, const char *code,
+							 const char *fmt, ...);
+void req_problem(struct req *r, const struct problem *p, const char *detail,
+		 json_t *extra); /* takes extra: more members, or NULL */
 bool req_is_answered(const struct req *r);
 
 /* A header of an answer that is being made; 0 or -ENOMEM. */
@@ -92,6 +97,7 @@ int response_header(struct MHD_Response *response, const char *name, const char 
 /* ---- for listen.c and streams ---- */
 void req_suspend(struct req *r);
 void req_resume(struct req *r);
-void req_head_done(struct req *r); /* an asynchronous `head` of a route is content: read the body now */
+void req_head_done(
+	struct req *r); /* an asynchronous `head` of a route is content: read the body now */
 
 #endif

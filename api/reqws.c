@@ -28,7 +28,8 @@ static void opened(void *ctx, int status, struct ws *ws, const char *why)
 	if (status == -ENOENT)
 		req_fail(r, status, "no workspace '%s'", r->param[0]);
 	else if (status < 0)
-		req_fail(r, status, "the workspace '%s' can't be opened now: %.200s", r->param[0], why);
+		req_fail(r, status, "the workspace '%s' can't be opened now: %.200s", r->param[0],
+			 why);
 	else
 		fn(r, ws);
 }
@@ -59,9 +60,12 @@ int req_agent_block(struct req *r, const struct ws *ws, const char *agent)
 	return block;
 }
 
-bool req_may_read(const struct req *r, const struct ws *ws, struct bytes path, const char *log_agent)
+bool req_may_read(const struct req *r, const struct ws *ws, struct bytes path,
+		  const char *log_agent)
 {
-	struct question q = { .agent = r->who.agent, .op = OP_READ, .path = path, .log_agent = log_agent };
+	struct question q = {
+		.agent = r->who.agent, .op = OP_READ, .path = path, .log_agent = log_agent
+	};
 	struct verdict v;
 
 	if (r->who.role != ROLE_AGENT)
@@ -82,7 +86,9 @@ int req_path(struct req *r, struct buf *ret, bool *ret_given)
 	else if (b64 != NULL)
 		rc = base64_decode(bytes_str(b64), ret);
 	if (rc < 0)
-		(void)err_set(&err, rc, b64 != NULL ? "'path_base64' is no base 64, or too long" : "'path' is too long");
+		(void)err_set(&err, rc,
+			      b64 != NULL ? "'path_base64' is no base 64, or too long"
+					  : "'path' is too long");
 	else if (*ret_given)
 		rc = path_check(buf_view(ret), &err);
 	if (rc < 0)
@@ -101,7 +107,8 @@ int req_number(struct req *r, const char *name, uint64_t min, uint64_t max, uint
 	errno = 0;
 	n = strtoull(text, &end, 10);
 	if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || n < min || n > max) {
-		req_fail(r, -EINVAL, "'%s' must be a number within %" PRIu64 " and %" PRIu64, name, min, max);
+		req_fail(r, -EINVAL, "'%s' must be a number within %" PRIu64 " and %" PRIu64, name,
+			 min, max);
 		return -EINVAL;
 	}
 	*ret = n;
@@ -121,7 +128,8 @@ int req_id(struct req *r, const char *prefix, const char *text, uint64_t *ret)
 int page_begin(struct req *r, struct page *p)
 {
 	*p = (struct page){ .limit = PAGE_DEFAULT };
-	if (req_number(r, "limit", 1, PAGE_MAX, &p->limit) < 0 || req_number(r, "cursor", 0, UINT64_MAX, &p->after) < 0)
+	if (req_number(r, "limit", 1, PAGE_MAX, &p->limit) < 0 ||
+	    req_number(r, "cursor", 0, UINT64_MAX, &p->after) < 0)
 		return -EINVAL;
 	p->items = json_array();
 	if (p->items == NULL) {
@@ -152,5 +160,6 @@ void page_answer(struct req *r, struct page *p, int rc)
 		return;
 	}
 	(void)snprintf(cursor, sizeof cursor, "%" PRIu64, p->last);
-	req_json(r, 200, json_pack("{s:o, s:s?}", "items", p->items, "next", p->more ? cursor : NULL));
+	req_json(r, 200,
+		 json_pack("{s:o, s:s?}", "items", p->items, "next", p->more ? cursor : NULL));
 }

@@ -19,13 +19,15 @@ void with_ws(struct req *r, void (*fn)(struct req *r, struct ws *ws));
 int req_agent_block(struct req *r, const struct ws *ws, const char *agent);
 
 /* Does the policy let the caller read this path? Admins, auditors and readers may read all that their routes show. */
-bool req_may_read(const struct req *r, const struct ws *ws, struct bytes path, const char *log_agent);
+bool req_may_read(const struct req *r, const struct ws *ws, struct bytes path,
+		  const char *log_agent);
 
 /* ?path= or ?path_base64=, checked, into ret (an autobuf of PATH_LEN_MAX). False: none was given. -EINVAL has been answered. */
 must_check int req_path(struct req *r, struct buf *ret, bool *ret_given);
 
 /* An unsigned decimal of the query; absent leaves *ret. -EINVAL has been answered. */
-must_check int req_number(struct req *r, const char *name, uint64_t min, uint64_t max, uint64_t *ret);
+must_check int req_number(struct req *r, const char *name, uint64_t min, uint64_t max,
+			  uint64_t *ret);
 /* The id of a step or sandbox in a text; -EINVAL: it is answered with 404. */
 must_check int req_id(struct req *r, const char *prefix, const char *text, uint64_t *ret);
 

@@ -31,15 +31,18 @@ static const struct route routes[] = {
 	{ "POST", WS "/agents", ACCESS_ADMIN, "", REQ_BODY_SMALL, NULL, h_agent_create },
 	{ "GET", WS "/policy", ACCESS_READ, "", 0, NULL, h_policy_get },
 	{ "PUT", WS "/policy", ACCESS_ADMIN, "", REQ_BODY_SMALL, NULL, h_policy_put },
-	{ "GET", WS "/policy/explain", ACCESS_READ, "agent op path path_base64", 0, NULL, h_policy_explain },
+	{ "GET", WS "/policy/explain", ACCESS_READ, "agent op path path_base64", 0, NULL,
+	  h_policy_explain },
 	{ "GET", WS "/files", ACCESS_FILES, FILE_PAGE, 0, NULL, h_file_get },
 	{ "GET", WS "/files/{*}", ACCESS_FILES, FILE_PAGE, 0, NULL, h_file_get },
 	{ "PUT", WS "/files/{*}", ACCESS_WORK, "agent", 0, h_file_put_head, h_file_put },
 	{ "GET", WS "/output", ACCESS_OUTPUT, FILE_PAGE, 0, NULL, h_output_get },
 	{ "GET", WS "/output/{*}", ACCESS_OUTPUT, FILE_PAGE " expires sig", 0, NULL, h_output_get },
-	{ "GET", WS "/artifacts", ACCESS_READ, "path path_base64 agent step newest below " PAGE, 0, NULL, h_artifacts },
+	{ "GET", WS "/artifacts", ACCESS_READ, "path path_base64 agent step newest below " PAGE, 0,
+	  NULL, h_artifacts },
 	{ "GET", WS "/violations", ACCESS_READ, "agent step since " PAGE, 0, NULL, h_violations },
-	{ "GET", WS "/lineage", ACCESS_READ, "path path_base64 version direction", 0, NULL, h_lineage },
+	{ "GET", WS "/lineage", ACCESS_READ, "path path_base64 version direction", 0, NULL,
+	  h_lineage },
 	{ "GET", WS "/sandboxes", ACCESS_READ, PAGE, 0, NULL, h_sandbox_list },
 	{ "POST", WS "/sandboxes", ACCESS_WORK, "", REQ_BODY_SMALL, NULL, h_sandbox_create },
 	{ "GET", WS "/sandboxes/{id}", ACCESS_READ, "", 0, NULL, h_sandbox_get },
@@ -62,7 +65,8 @@ const struct route *route_at(unsigned i)
 	return i < ROUTES ? &routes[i] : NULL;
 }
 
-bool route_match(const char *pattern, const char *path, char *block, const char *param[REQ_PARAMS_MAX], const char **ret_rest)
+bool route_match(const char *pattern, const char *path, char *block,
+		 const char *param[REQ_PARAMS_MAX], const char **ret_rest)
 {
 	unsigned n = 0;
 
@@ -111,7 +115,8 @@ static int query_check(struct req *r)
 {
 	for (unsigned i = 0; i < r->uri.arg_count; i++)
 		if (!listed(r->route->query, r->uri.args[i].name)) {
-			req_fail(r, -EINVAL, "no parameter '%.64s' here; there are: %s", r->uri.args[i].name,
+			req_fail(r, -EINVAL, "no parameter '%.64s' here; there are: %s",
+				 r->uri.args[i].name,
 				 r->route->query[0] != '\0' ? r->route->query : "none");
 			return -EINVAL;
 		}
@@ -146,14 +151,16 @@ int route_find(struct req *r, const char *method)
 	for (size_t i = 0; i < ROUTES; i++) {
 		size_t n = strlen(allow);
 
-		if (!route_match(routes[i].pattern, r->uri.path, r->param_block, r->param, &r->rest))
+		if (!route_match(routes[i].pattern, r->uri.path, r->param_block, r->param,
+				 &r->rest))
 			continue;
 		if (strcmp(routes[i].method, want) == 0) {
 			r->route = &routes[i];
 			return query_check(r);
 		}
 		(void)snprintf(allow + n, sizeof allow - n, "%s%s", n > 0 ? ", " : "",
-			       strcmp(routes[i].method, "GET") == 0 ? "GET, HEAD" : routes[i].method);
+			       strcmp(routes[i].method, "GET") == 0 ? "GET, HEAD"
+								    : routes[i].method);
 	}
 	return not_found(r, allow, method);
 }

@@ -10,17 +10,21 @@
 #include "api/auth.h"
 
 struct route {
-	const char *method;  /* "GET" serves HEAD too */
-	const char *pattern; /* "/v1/workspaces/{w}/files/{*}": {name} one part, {*} the rest, which is not empty */
+	const char *method; /* "GET" serves HEAD too */
+	const char *
+		pattern; /* "/v1/workspaces/{w}/files/{*}": {name} one part, {*} the rest, which is not empty */
 	enum access access;
-	const char *query;   /* names it knows, blank-separated */
-	size_t body_max;     /* bytes; 0: none; a route with `head` looks for itself */
-	void (*head)(struct req *r); /* before the body is read; ends with req_head_done or an answer; may be NULL */
-	void (*run)(struct req *r);  /* the body is there */
+	const char *query; /* names it knows, blank-separated */
+	size_t body_max;   /* bytes; 0: none; a route with `head` looks for itself */
+	void (*head)(
+		struct
+		req *r); /* before the body is read; ends with req_head_done or an answer; may be NULL */
+	void (*run)(struct req *r); /* the body is there */
 };
 
 /* Does the path fit the pattern? Copies of its parameters stand in block (room: strlen(path) + 1). Pure. */
-bool route_match(const char *pattern, const char *path, char *block, const char *param[REQ_PARAMS_MAX], const char **ret_rest);
+bool route_match(const char *pattern, const char *path, char *block,
+		 const char *param[REQ_PARAMS_MAX], const char **ret_rest);
 
 /*
  * Find r->route and its parameters for a method ("HEAD" counts as "GET"). 0, or it has been answered: 404, 405 with Allow, 400 for a

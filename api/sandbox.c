@@ -82,7 +82,8 @@ void sb_turn_give(struct sb *sb)
 	invariant(sb->turns_used > 0);
 	sb->turns_used--;
 	turns_start(sb);
-	if (sb->use != SB_HELPER || sb->turns_used > 0 || sb->turns != NULL || sb->state != SB_READY)
+	if (sb->use != SB_HELPER || sb->turns_used > 0 || sb->turns != NULL ||
+	    sb->state != SB_READY)
 		return;
 	timer_set(sb->app->loop, &sb->idle, SB_IDLE_MS, idle_over, sb);
 	if (slots_waiting(sb->app) > 0)
@@ -144,8 +145,8 @@ void sb_kill(struct sb *sb, const char *why, struct sb_wait *w, void (*fn)(void 
 	sb->why = why;
 	call_cancel(&sb->call);
 	(void)snprintf(ask.why, sizeof ask.why, "%s", why);
-	peer_call(sb->app->garthd, &sb->call, MSG_SB_KILL, bytes_of(&ask, sizeof ask), bytes_of(NULL, 0), NULL, 0, SB_KILL_MS,
-		  on_kill, sb);
+	peer_call(sb->app->garthd, &sb->call, MSG_SB_KILL, bytes_of(&ask, sizeof ask),
+		  bytes_of(NULL, 0), NULL, 0, SB_KILL_MS, on_kill, sb);
 }
 
 /* ---- the guest's socket ---- */
@@ -207,12 +208,19 @@ static int host_paths(const struct policy *pol, struct buf *tail)
 	return rc;
 }
 
-int sb_new(struct app *app, struct ws *ws, uint32_t block, enum sb_use use, bool hook, const struct policy_step_limits *lim,
-	   const struct policy *pol, int64_t lifetime_ns, struct sb **ret)
+int sb_new(struct app *app, struct ws *ws, uint32_t block, enum sb_use use, bool hook,
+	   const struct policy_step_limits *lim, const struct policy *pol, int64_t lifetime_ns,
+	   struct sb **ret)
 {
-	struct msg_sb_create ask = { .agent_block = block, .live = use != SB_ONE_SHOT, .memory = lim->memory, .pids = lim->pids,
-				     .cpus_milli = lim->cpus_milli, .tmp = lim->tmp, .open_files = lim->open_files,
-				     .host_paths = pol->host_path_count, .lifetime_ns = lifetime_ns };
+	struct msg_sb_create ask = { .agent_block = block,
+				     .live = use != SB_ONE_SHOT,
+				     .memory = lim->memory,
+				     .pids = lim->pids,
+				     .cpus_milli = lim->cpus_milli,
+				     .tmp = lim->tmp,
+				     .open_files = lim->open_files,
+				     .host_paths = pol->host_path_count,
+				     .lifetime_ns = lifetime_ns };
 	struct sb *sb = calloc(1, sizeof *sb);
 	const char *agent = ws_agent_name(ws, block);
 	autobuf tail;
@@ -222,7 +230,9 @@ int sb_new(struct app *app, struct ws *ws, uint32_t block, enum sb_use use, bool
 		free(sb);
 		return agent == NULL ? -ENOENT : -ENOMEM;
 	}
-	*sb = (struct sb){ .app = app, .ws = ws, .id = id_make(), .block = block, .use = use, .hook = hook };
+	*sb = (struct sb){
+		.app = app, .ws = ws, .id = id_make(), .block = block, .use = use, .hook = hook
+	};
 	(void)snprintf(sb->agent, sizeof sb->agent, "%s", agent);
 	sb->born_ns = clock_wall_ns();
 	sb->ends_ns = sb->born_ns + lifetime_ns;
@@ -234,8 +244,8 @@ int sb_new(struct app *app, struct ws *ws, uint32_t block, enum sb_use use, bool
 	ask.sandbox = sb->id;
 	(void)snprintf(ask.ws, sizeof ask.ws, "%s", ws->name);
 	(void)snprintf(ask.agent, sizeof ask.agent, "%s", agent);
-	peer_call(app->garthd, &sb->call, MSG_SB_CREATE, bytes_of(&ask, sizeof ask), buf_view(&tail), NULL, 0, SB_CREATE_MS,
-		  on_create, sb);
+	peer_call(app->garthd, &sb->call, MSG_SB_CREATE, bytes_of(&ask, sizeof ask),
+		  buf_view(&tail), NULL, 0, SB_CREATE_MS, on_create, sb);
 	*ret = sb;
 	return 0;
 }
@@ -253,8 +263,9 @@ struct sb *sb_helper(struct app *app, const struct ws *ws, uint32_t block)
 {
 	struct sb *sb = app->sandboxes;
 
-	while (sb != NULL && (sb->use != SB_HELPER || sb->ws != ws || sb->block != block || sb->state == SB_ENDING ||
-			      sb->turns_used + sb->turns_waiting >= SB_HELPER_TURNS))
+	while (sb != NULL &&
+	       (sb->use != SB_HELPER || sb->ws != ws || sb->block != block ||
+		sb->state == SB_ENDING || sb->turns_used + sb->turns_waiting >= SB_HELPER_TURNS))
 		sb = sb->next;
 	return sb;
 }
@@ -275,14 +286,15 @@ void sb_live_on(struct sb *sb, int64_t ns)
 		return;
 	sb->ends_ns = clock_wall_ns() + ns;
 	call_cancel(&sb->life_call);
-	peer_call(sb->app->garthd, &sb->life_call, MSG_SB_LIFE, bytes_of(&ask, sizeof ask), bytes_of(NULL, 0), NULL, 0,
-		  WS_CALL_MS, on_life, sb);
+	peer_call(sb->app->garthd, &sb->life_call, MSG_SB_LIFE, bytes_of(&ask, sizeof ask),
+		  bytes_of(NULL, 0), NULL, 0, WS_CALL_MS, on_life, sb);
 }
 
 void sandbox_evict_idle(struct app *app)
 {
 	for (struct sb *sb = app->sandboxes; sb != NULL; sb = sb->next)
-		if (sb->use == SB_HELPER && sb->state == SB_READY && sb->turns_used == 0 && sb->turns == NULL) {
+		if (sb->use == SB_HELPER && sb->state == SB_READY && sb->turns_used == 0 &&
+		    sb->turns == NULL) {
 			sb_kill(sb, "idle", NULL, NULL, NULL);
 			return;
 		}

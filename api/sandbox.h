@@ -27,7 +27,9 @@ enum sb_state { SB_STARTING = 0, SB_READY, SB_ENDING };
 /* A step's right to be in it. */
 struct sb_turn {
 	struct sb_turn *next, **link; /* link NULL: does not wait */
-	void (*fn)(void *ctx, int status, const char *why); /* 0: the turn is yours; -EPIPE it ended, -E.. it was not made */
+	void (*fn)(
+		void *ctx, int status,
+		const char *why); /* 0: the turn is yours; -EPIPE it ended, -E.. it was not made */
 	void *ctx;
 };
 
@@ -62,12 +64,16 @@ struct sb {
  * @lim the limits of its first step.
  */
 must_check int sb_new(struct app *app, struct ws *ws, uint32_t block, enum sb_use use, bool hook,
-		      const struct policy_step_limits *lim, const struct policy *pol, int64_t lifetime_ns, struct sb **ret);
-struct sb *sb_find(struct app *app, const struct ws *ws, uint64_t id); /* that is not ending; NULL */
-struct sb *sb_helper(struct app *app, const struct ws *ws, uint32_t block); /* one with a free turn; NULL */
+		      const struct policy_step_limits *lim, const struct policy *pol,
+		      int64_t lifetime_ns, struct sb **ret);
+struct sb *sb_find(struct app *app, const struct ws *ws,
+		   uint64_t id); /* that is not ending; NULL */
+struct sb *sb_helper(struct app *app, const struct ws *ws,
+		     uint32_t block); /* one with a free turn; NULL */
 
 /* Always ends in fn, perhaps at once. -EAGAIN: too many wait. */
-must_check int sb_turn_take(struct sb *sb, struct sb_turn *t, void (*fn)(void *, int, const char *), void *ctx);
+must_check int sb_turn_take(struct sb *sb, struct sb_turn *t, void (*fn)(void *, int, const char *),
+			    void *ctx);
 void sb_turn_cancel(struct sb *sb, struct sb_turn *t); /* not waiting: fine */
 void sb_turn_give(struct sb *sb);
 
@@ -80,7 +86,8 @@ void sb_kill(struct sb *sb, const char *why, struct sb_wait *w, void (*fn)(void 
 /* garthd says that it is gone. */
 void sb_gone(struct sb *sb, const char *why);
 
-void sandbox_evict_idle(struct app *app); /* end one helper that nobody uses, if somebody waits for its place */
+void sandbox_evict_idle(
+	struct app *app); /* end one helper that nobody uses, if somebody waits for its place */
 void sandboxes_ws_delete(struct ws *ws);
 
 #endif

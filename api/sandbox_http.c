@@ -15,7 +15,10 @@
 
 static const char *state_text(const struct sb *sb)
 {
-	return sb->state == SB_STARTING ? "starting" : sb->state == SB_ENDING ? "ending" : sb->turns_used > 0 ? "busy" : "idle";
+	return sb->state == SB_STARTING ? "starting"
+	       : sb->state == SB_ENDING ? "ending"
+	       : sb->turns_used > 0     ? "busy"
+					: "idle";
 }
 
 static const char *use_text(const struct sb *sb)
@@ -25,10 +28,11 @@ static const char *use_text(const struct sb *sb)
 
 static json_t *sandbox_json(const struct sb *sb)
 {
-	return json_pack("{s:o, s:o, s:s, s:s, s:s, s:s, s:o, s:o, s:i}", "id", jx_id(ID_SANDBOX, sb->id), "sandbox",
-			 jx_id(ID_SANDBOX, sb->id), "workspace", sb->ws->name, "agent", sb->agent, "kind", use_text(sb), "state",
-			 state_text(sb), "created_at", jx_time(sb->born_ns), "expires_at", jx_time(sb->ends_ns), "waiting",
-			 (int)sb->turns_waiting);
+	return json_pack("{s:o, s:o, s:s, s:s, s:s, s:s, s:o, s:o, s:i}", "id",
+			 jx_id(ID_SANDBOX, sb->id), "sandbox", jx_id(ID_SANDBOX, sb->id),
+			 "workspace", sb->ws->name, "agent", sb->agent, "kind", use_text(sb),
+			 "state", state_text(sb), "created_at", jx_time(sb->born_ns), "expires_at",
+			 jx_time(sb->ends_ns), "waiting", (int)sb->turns_waiting);
 }
 
 static bool visible(const struct req *r, const struct ws *ws, const struct sb *sb)
@@ -98,7 +102,7 @@ static void removed(void *ctx)
 	free(m);
 }
 
-static void delete(struct req *r, struct ws *ws)
+static void delete (struct req *r, struct ws *ws)
 {
 	struct sb *sb = named(r, ws);
 	struct removal *m;
@@ -168,8 +172,8 @@ static void create(struct req *r, struct ws *ws)
 		req_fail(r, -EAGAIN, "all sandboxes are in use");
 		return;
 	}
-	rc = sb_new(r->app, ws, (uint32_t)block, SB_LIVE, false, policy_step_limits_of(ws->policy, agent), ws->policy,
-		    c->lifetime_ns, &c->sb);
+	rc = sb_new(r->app, ws, (uint32_t)block, SB_LIVE, false,
+		    policy_step_limits_of(ws->policy, agent), ws->policy, c->lifetime_ns, &c->sb);
 	if (rc == 0)
 		rc = sb_turn_take(c->sb, &c->turn, ready, c);
 	else
@@ -181,7 +185,8 @@ static void create(struct req *r, struct ws *ws)
 static int parse(struct creation *c, struct err *err)
 {
 	const json_t *agent, *life;
-	const struct jx_field f[] = { { "agent", JX_STRING, false, &agent }, { "lifetime_s", JX_NUMBER, false, &life } };
+	const struct jx_field f[] = { { "agent", JX_STRING, false, &agent },
+				      { "lifetime_s", JX_NUMBER, false, &life } };
 	int64_t ms = SB_LIFETIME_DEFAULT_NS / NS_PER_MS;
 	int rc = jx_fields(c->body, "", f, 2, err);
 

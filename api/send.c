@@ -50,7 +50,8 @@ static void describe(struct MHD_Response *response, const struct sending *s)
 
 	content_disposition(s->name, line);
 	(void)response_header(response, "Content-Disposition", line);
-	(void)response_header(response, "Content-Type", s->media != NULL ? s->media : media_of(s->name));
+	(void)response_header(response, "Content-Type",
+			      s->media != NULL ? s->media : media_of(s->name));
 	(void)response_header(response, "Content-Security-Policy", "sandbox; default-src 'none'");
 	if (s->sha[0] != '\0')
 		digest_header(response, s->sha);
@@ -75,7 +76,8 @@ static unsigned precondition(const struct req *r, const struct sending *s, const
 		return 412;
 	if (none != NULL)
 		return etag_listed(none, etag, true) ? 304 : 200;
-	if (since != NULL && s->mtime_ns != 0 && http_date_parse(since, &at) == 0 && s->mtime_ns / NS_PER_S <= at)
+	if (since != NULL && s->mtime_ns != 0 && http_date_parse(since, &at) == 0 &&
+	    s->mtime_ns / NS_PER_S <= at)
 		return 304;
 	return 200;
 }
@@ -95,7 +97,8 @@ static bool range_holds(const struct req *r, const struct sending *s, const char
 	return s->mtime_ns != 0 && http_date_parse(cond, &at) == 0 && s->mtime_ns / NS_PER_S == at;
 }
 
-static void send_bytes(struct req *r, struct sending *s, const char *etag, unsigned status, uint64_t from, uint64_t len)
+static void send_bytes(struct req *r, struct sending *s, const char *etag, unsigned status,
+		       uint64_t from, uint64_t len)
 {
 	static char nothing[1];
 	struct MHD_Response *response;
@@ -112,7 +115,8 @@ static void send_bytes(struct req *r, struct sending *s, const char *etag, unsig
 		describe(response, s);
 	}
 	if (response != NULL && status == 206) {
-		(void)snprintf(line, sizeof line, "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64, from, from + len - 1, s->size);
+		(void)snprintf(line, sizeof line, "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64, from,
+			       from + len - 1, s->size);
 		(void)response_header(response, "Content-Range", line);
 	}
 	req_send(r, status, response);
@@ -140,7 +144,8 @@ void send_file(struct req *r, struct sending *s)
 	if (status == 200 && range_holds(r, s, etag))
 		range = range_parse(req_header(r, "Range"), s->size, &from, &len);
 	if (status == 412) {
-		req_fail_code(r, "precondition_failed", "the file is now %s", etag[0] != '\0' ? etag : "without a hash");
+		req_fail_code(r, "precondition_failed", "the file is now %s",
+			      etag[0] != '\0' ? etag : "without a hash");
 	} else if (status == 304) {
 		req_empty(r, status);
 		validators(r->response, s, etag);

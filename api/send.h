@@ -10,14 +10,14 @@
 #include "api/req.h"
 
 struct sending {
-	int fd;            /* taken */
-	uint64_t size;     /* bytes that are served */
-	int64_t mtime_ns;  /* 0: not said */
-	const char *sha;   /* hexadecimal; "" none: then no entity tag */
-	struct bytes name; /* for saving it */
-	const char *media; /* NULL: from the name */
-	const char *step;  /* X-Garth-Step; NULL */
-	uint64_t version;  /* X-Garth-Version; 0 */
+	int fd;              /* taken */
+	uint64_t size;       /* bytes that are served */
+	int64_t mtime_ns;    /* 0: not said */
+	const char *sha;     /* hexadecimal; "" none: then no entity tag */
+	struct bytes name;   /* for saving it */
+	const char *media;   /* NULL: from the name */
+	const char *step;    /* X-Garth-Step; NULL */
+	uint64_t version;    /* X-Garth-Version; 0 */
 	const char *lineage; /* address for Link; NULL */
 };
 

@@ -9,7 +9,7 @@
 #include "api/sandbox.h"
 
 struct slots {
-	unsigned max, kept;   /* of max, for hooks */
+	unsigned max, kept;    /* of max, for hooks */
 	unsigned plain, hooks; /* used */
 	unsigned waiting;      /* plain ones */
 	struct slot_wait *first_plain, *first_hook;
@@ -40,7 +40,8 @@ static bool has_room(const struct slots *s, const struct ws *ws, bool hook)
 		return false;
 	if (hook)
 		return true;
-	return s->plain < s->max - s->kept && (ws->policy == NULL || ws->slots_used < ws->policy->limits.ws_sandboxes);
+	return s->plain < s->max - s->kept &&
+	       (ws->policy == NULL || ws->slots_used < ws->policy->limits.ws_sandboxes);
 }
 
 static void use(struct slots *s, struct ws *ws, bool hook)
@@ -74,7 +75,8 @@ static void dequeue(struct slots *s, struct slot_wait *w)
 	}
 }
 
-int slots_take(struct app *app, struct ws *ws, bool hook, bool wait, struct slot_wait *w, void (*fn)(void *), void *ctx)
+int slots_take(struct app *app, struct ws *ws, bool hook, bool wait, struct slot_wait *w,
+	       void (*fn)(void *), void *ctx)
 {
 	struct slots *s = app->slots;
 	bool behind = !hook && ws->slots_waiting > 0; /* others of this workspace were first */
@@ -85,7 +87,8 @@ int slots_take(struct app *app, struct ws *ws, bool hook, bool wait, struct slot
 		return 0;
 	}
 	if (!wait || (!hook && (s->waiting >= app->queue_max ||
-				(ws->policy != NULL && ws->slots_waiting >= ws->policy->limits.ws_steps_queued)))) {
+				(ws->policy != NULL &&
+				 ws->slots_waiting >= ws->policy->limits.ws_steps_queued)))) {
 		sandbox_evict_idle(app); /* the next one may be luckier */
 		return -EAGAIN;
 	}

@@ -14,7 +14,8 @@
 #define JOB_MAX (MSG_JOB_SIZE - 1)
 
 struct fields {
-	const json_t *agent, *sandbox, *job, *argv, *code, *language, *env, *input, *input64, *cwd, *files;
+	const json_t *agent, *sandbox, *job, *argv, *code, *language, *env, *input, *input64, *cwd,
+		*files;
 };
 
 static int text_list(const json_t *arr, struct spec *s, struct err *err)
@@ -23,7 +24,8 @@ static int text_list(const json_t *arr, struct spec *s, struct err *err)
 
 	s->argc = (unsigned)json_array_size(arr);
 	if (s->argc == 0 || s->argc > SPEC_ARGS_MAX)
-		return err_set(err, -EINVAL, "field 'argv' must hold 1 to %u strings", SPEC_ARGS_MAX);
+		return err_set(err, -EINVAL, "field 'argv' must hold 1 to %u strings",
+			       SPEC_ARGS_MAX);
 	s->argv = calloc(s->argc, sizeof *s->argv);
 	if (s->argv == NULL)
 		return err_set(err, -ENOMEM, "no memory");
@@ -42,15 +44,19 @@ static int text_list(const json_t *arr, struct spec *s, struct err *err)
 	}
 	if (s->argv[0][0] == '\0')
 		return err_set(err, -EINVAL, "field 'argv[0]' is empty");
-	return total > SPEC_TEXT_MAX ? err_set(err, -EINVAL, "field 'argv' has more than %u bytes", SPEC_TEXT_MAX) : 0;
+	return total > SPEC_TEXT_MAX
+		       ? err_set(err, -EINVAL, "field 'argv' has more than %u bytes", SPEC_TEXT_MAX)
+		       : 0;
 }
 
 static bool env_name_ok(const char *name)
 {
-	if (!((name[0] >= 'A' && name[0] <= 'Z') || (name[0] >= 'a' && name[0] <= 'z') || name[0] == '_'))
+	if (!((name[0] >= 'A' && name[0] <= 'Z') || (name[0] >= 'a' && name[0] <= 'z') ||
+	      name[0] == '_'))
 		return false;
 	for (const char *p = name; *p != '\0'; p++)
-		if (!((*p >= 'A' && *p <= 'Z') || (*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9') || *p == '_'))
+		if (!((*p >= 'A' && *p <= 'Z') || (*p >= 'a' && *p <= 'z') ||
+		      (*p >= '0' && *p <= '9') || *p == '_'))
 			return false;
 	return strncmp(name, "GARTH_", 6) != 0 && strlen(name) <= 128;
 }
@@ -67,11 +73,15 @@ static int env_list(const json_t *obj, struct spec *s, struct err *err)
 	s->env = calloc(2 * json_object_size(obj) + 1, sizeof *s->env);
 	if (s->env == NULL)
 		return err_set(err, -ENOMEM, "no memory");
-	json_object_foreach(unconst, key, v) {
+	json_object_foreach(unconst, key, v)
+	{
 		int rc;
 
 		if (!env_name_ok(key))
-			return err_set(err, -EINVAL, "field 'env': '%.64s' is no name for a variable (GARTH_ is reserved)", key);
+			return err_set(err, -EINVAL,
+				       "field 'env': '%.64s' is no name for a variable (GARTH_ is "
+				       "reserved)",
+				       key);
 		if (!json_is_string(v))
 			return err_set(err, -EINVAL, "field 'env.%.64s' must be a string", key);
 		rc = jx_text(v, "env", SPEC_TEXT_MAX, &s->env[2 * s->envc + 1], err);
@@ -81,11 +91,14 @@ static int env_list(const json_t *obj, struct spec *s, struct err *err)
 		total += strlen(key) + json_string_length(v) + 2;
 		s->envc++;
 	}
-	return total > SPEC_TEXT_MAX ? err_set(err, -EINVAL, "field 'env' has more than %u bytes", SPEC_TEXT_MAX) : 0;
+	return total > SPEC_TEXT_MAX
+		       ? err_set(err, -EINVAL, "field 'env' has more than %u bytes", SPEC_TEXT_MAX)
+		       : 0;
 }
 
 /* Text, or base 64 decoded into a block of the spec's. */
-static int content(struct spec *s, const json_t *plain, const json_t *b64, const char *where, struct bytes *ret, struct err *err)
+static int content(struct spec *s, const json_t *plain, const json_t *b64, const char *where,
+		   struct bytes *ret, struct err *err)
 {
 	struct buf *b = &s->decoded[s->decoded_count];
 	struct bytes text = jx_bytes(b64);
@@ -110,7 +123,8 @@ static int file_list(const json_t *arr, struct spec *s, struct err *err)
 	size_t n = json_array_size(arr);
 
 	if (n > SPEC_FILES_MAX)
-		return err_set(err, -EINVAL, "field 'files' has more than %u entries", SPEC_FILES_MAX);
+		return err_set(err, -EINVAL, "field 'files' has more than %u entries",
+			       SPEC_FILES_MAX);
 	s->files = calloc(n + 1, sizeof *s->files);
 	if (s->files == NULL)
 		return err_set(err, -ENOMEM, "no memory");
@@ -155,7 +169,9 @@ static int program(const struct fields *f, struct spec *s, struct err *err)
 	rc = jx_text(f->language, "language", 32, &lang, err);
 	if (rc < 0)
 		return rc;
-	s->lang = lang == NULL || strcmp(lang, "python") == 0 ? SPEC_PYTHON : strcmp(lang, "bash") == 0 ? SPEC_BASH : SPEC_ARGV;
+	s->lang = lang == NULL || strcmp(lang, "python") == 0 ? SPEC_PYTHON
+		  : strcmp(lang, "bash") == 0                 ? SPEC_BASH
+							      : SPEC_ARGV;
 	if (s->lang == SPEC_ARGV)
 		return err_set(err, -EINVAL, "field 'language' must be 'python' or 'bash'");
 	s->code = jx_bytes(f->code);
@@ -172,7 +188,8 @@ static int cwd(const json_t *v, struct spec *s, struct err *err)
 		return rc;
 	if (text[0] == '\0')
 		return err_set(err, -EINVAL, "field 'cwd' is empty");
-	(void)snprintf(s->cwd_text, sizeof s->cwd_text, "%s%s", text[0] == '/' ? "" : DEFAULT_CWD "/", text);
+	(void)snprintf(s->cwd_text, sizeof s->cwd_text, "%s%s",
+		       text[0] == '/' ? "" : DEFAULT_CWD "/", text);
 	s->cwd = s->cwd_text;
 	return 0;
 }
@@ -189,13 +206,20 @@ static int parse(struct spec *s, struct err *err)
 {
 	struct fields f;
 	const struct jx_field table[] = {
-		{ "agent", JX_STRING, false, &f.agent },	  { "sandbox", JX_STRING, false, &f.sandbox },
-		{ "job", JX_STRING, false, &f.job },		  { "argv", JX_ARRAY, false, &f.argv },
-		{ "code", JX_STRING, false, &f.code },		  { "language", JX_STRING, false, &f.language },
-		{ "env", JX_OBJECT, false, &f.env },		  { "stdin", JX_STRING, false, &f.input },
-		{ "stdin_base64", JX_STRING, false, &f.input64 }, { "cwd", JX_STRING, false, &f.cwd },
-		{ "files", JX_ARRAY, false, &f.files },		  { "timeout_s", JX_NUMBER, false, &s->timeout },
-		{ "memory_bytes", JX_INTEGER, false, &s->memory }, { "pids", JX_INTEGER, false, &s->pids },
+		{ "agent", JX_STRING, false, &f.agent },
+		{ "sandbox", JX_STRING, false, &f.sandbox },
+		{ "job", JX_STRING, false, &f.job },
+		{ "argv", JX_ARRAY, false, &f.argv },
+		{ "code", JX_STRING, false, &f.code },
+		{ "language", JX_STRING, false, &f.language },
+		{ "env", JX_OBJECT, false, &f.env },
+		{ "stdin", JX_STRING, false, &f.input },
+		{ "stdin_base64", JX_STRING, false, &f.input64 },
+		{ "cwd", JX_STRING, false, &f.cwd },
+		{ "files", JX_ARRAY, false, &f.files },
+		{ "timeout_s", JX_NUMBER, false, &s->timeout },
+		{ "memory_bytes", JX_INTEGER, false, &s->memory },
+		{ "pids", JX_INTEGER, false, &s->pids },
 		{ "cpus", JX_NUMBER, false, &s->cpus },
 	};
 	int rc = jx_fields(s->root, "", table, sizeof table / sizeof table[0], err);

@@ -17,9 +17,11 @@
 #define SPEC_ARGS_MAX 1024u
 #define SPEC_ENV_MAX 256u
 #define SPEC_FILES_MAX 256u
-#define SPEC_TEXT_MAX (128u * 1024) /* bytes of argv, or of env, together: the kernel's own limit for one string */
+#define SPEC_TEXT_MAX \
+	(128u *       \
+	 1024) /* bytes of argv, or of env, together: the kernel's own limit for one string */
 #define SPEC_STDIN_MAX (64u << 20) /* bytes; a pre_step hook reads a whole request there */
-#define SPEC_COMMAND_MAX 4096u      /* bytes of the recorded argv */
+#define SPEC_COMMAND_MAX 4096u     /* bytes of the recorded argv */
 
 enum spec_lang { SPEC_ARGV = 0, SPEC_PYTHON, SPEC_BASH }; /* msg_spawn.language */
 
@@ -34,13 +36,13 @@ struct spec {
 	const char *job;     /* NULL */
 	const char *cwd;     /* absolute; default /workspace/task */
 	enum spec_lang lang;
-	const char **argv;   /* argc of them */
-	const char **env;    /* name, value, name, value; envc pairs */
+	const char **argv; /* argc of them */
+	const char **env;  /* name, value, name, value; envc pairs */
 	struct spec_file *files;
 	unsigned argc, envc, filec;
 	struct bytes code, input; /* input: stdin */
 	bool has_input;
-	struct policy_step_limits lim; /* filled by spec_limits */
+	struct policy_step_limits lim;                /* filled by spec_limits */
 	const json_t *timeout, *memory, *pids, *cpus; /* as asked; NULL */
 	/* private */
 	json_t *root;
@@ -54,7 +56,8 @@ must_check int spec_parse(json_t *root, struct spec *ret, struct err *err);
 void spec_fini(struct spec *s); /* zeroed is fine */
 
 /* The limits that hold: the policy's for this agent, less where less is asked, more up to *_max. -EINVAL names the field. */
-must_check int spec_limits(struct spec *s, const struct policy *p, const char *agent, struct err *err);
+must_check int spec_limits(struct spec *s, const struct policy *p, const char *agent,
+			   struct err *err);
 
 /* What the step finds in its environment beside its own. */
 struct spec_ids {
@@ -62,10 +65,12 @@ struct spec_ids {
 };
 
 /* The spawn body of core/msg.h. */
-must_check int spec_spawn_body(const struct spec *s, const struct spec_ids *ids, struct buf *out, unsigned *ret_envc);
+must_check int spec_spawn_body(const struct spec *s, const struct spec_ids *ids, struct buf *out,
+			       unsigned *ret_envc);
 
 /* The four texts of STEP_BEGIN: argv as a JSON array (cut), names of the environment, limits, what was observable. */
-must_check int spec_record_texts(const struct spec *s, struct buf *command, struct buf *env, struct buf *limits, struct buf *observed);
+must_check int spec_record_texts(const struct spec *s, struct buf *command, struct buf *env,
+				 struct buf *limits, struct buf *observed);
 
 const char *spec_lang_text(enum spec_lang l); /* "", "python", "bash" */
 

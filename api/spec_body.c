@@ -19,16 +19,19 @@ int spec_limits(struct spec *s, const struct policy *p, const char *agent, struc
 	struct policy_step_limits lim = *policy_step_limits_of(p, agent);
 	int64_t ms = lim.timeout_ns / 1000000, cpus = lim.cpus_milli;
 	uint64_t pids = lim.pids;
-	int rc = jx_milli(s->timeout, "timeout_s", TIMEOUT_MIN_MS, lim.timeout_max_ns / 1000000, &ms, err);
+	int rc = jx_milli(s->timeout, "timeout_s", TIMEOUT_MIN_MS, lim.timeout_max_ns / 1000000,
+			  &ms, err);
 
 	if (rc == 0)
-		rc = jx_uint(s->memory, "memory_bytes", MEMORY_MIN, lim.memory_max, &lim.memory, err);
+		rc = jx_uint(s->memory, "memory_bytes", MEMORY_MIN, lim.memory_max, &lim.memory,
+			     err);
 	if (rc == 0)
 		rc = jx_uint(s->pids, "pids", 1, lim.pids, &pids, err);
 	if (rc == 0)
 		rc = jx_milli(s->cpus, "cpus", CPUS_MIN_MILLI, lim.cpus_milli, &cpus, err);
 	if (rc == 0 && s->code.len > lim.code)
-		rc = err_set(err, -EFBIG, "field 'code' has %zu bytes; %" PRIu64 " are permitted", s->code.len, lim.code);
+		rc = err_set(err, -EFBIG, "field 'code' has %zu bytes; %" PRIu64 " are permitted",
+			     s->code.len, lim.code);
 	if (rc < 0)
 		return rc;
 	lim.timeout_ns = s->timeout != NULL ? ms * 1000000 : lim.timeout_ns;
@@ -79,18 +82,26 @@ static int env_default(struct env_out *e, const char *name, const char *value)
 
 static int env_all(struct env_out *e, const struct spec_ids *ids)
 {
-	static const char *const threads[] = { "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS",
-					       "NUMEXPR_MAX_THREADS", "VECLIB_MAXIMUM_THREADS", "RAYON_NUM_THREADS" };
+	static const char *const threads[] = { "OMP_NUM_THREADS",     "OPENBLAS_NUM_THREADS",
+					       "MKL_NUM_THREADS",     "NUMEXPR_NUM_THREADS",
+					       "NUMEXPR_MAX_THREADS", "VECLIB_MAXIMUM_THREADS",
+					       "RAYON_NUM_THREADS" };
 	static const struct {
 		const char *name, *value;
-	} fixed[] = { { "PATH", "/usr/local/bin:/usr/bin:/bin" }, { "HOME", "/home/user" }, { "USER", "user" },
-		      { "LOGNAME", "user" }, { "SHELL", "/bin/bash" }, { "LANG", "C.UTF-8" }, { "TMPDIR", "/tmp" },
+	} fixed[] = { { "PATH", "/usr/local/bin:/usr/bin:/bin" },
+		      { "HOME", "/home/user" },
+		      { "USER", "user" },
+		      { "LOGNAME", "user" },
+		      { "SHELL", "/bin/bash" },
+		      { "LANG", "C.UTF-8" },
+		      { "TMPDIR", "/tmp" },
 		      { "MPLBACKEND", "Agg" } };
 	const struct spec *s = e->spec;
 	char cpus[16];
 	int rc;
 
-	(void)snprintf(cpus, sizeof cpus, "%u", s->lim.cpus_milli < 1000 ? 1 : s->lim.cpus_milli / 1000);
+	(void)snprintf(cpus, sizeof cpus, "%u",
+		       s->lim.cpus_milli < 1000 ? 1 : s->lim.cpus_milli / 1000);
 	rc = env_add(e, "GARTH_WORKSPACE", ids->workspace);
 	if (rc == 0)
 		rc = env_add(e, "GARTH_AGENT", ids->agent);
@@ -109,7 +120,8 @@ static int env_all(struct env_out *e, const struct spec_ids *ids)
 	return rc;
 }
 
-int spec_spawn_body(const struct spec *s, const struct spec_ids *ids, struct buf *out, unsigned *ret_envc)
+int spec_spawn_body(const struct spec *s, const struct spec_ids *ids, struct buf *out,
+		    unsigned *ret_envc)
 {
 	struct env_out e = { .out = out, .spec = s };
 	int rc = add(out, bytes_str(s->cwd));
@@ -158,7 +170,8 @@ static int command_text(const struct spec *s, struct buf *out)
 	return rc;
 }
 
-int spec_record_texts(const struct spec *s, struct buf *command, struct buf *env, struct buf *limits, struct buf *observed)
+int spec_record_texts(const struct spec *s, struct buf *command, struct buf *env,
+		      struct buf *limits, struct buf *observed)
 {
 	const struct policy_step_limits *l = &s->lim;
 	int rc = s->argc > 0 ? command_text(s, command) : 0;
@@ -167,10 +180,12 @@ int spec_record_texts(const struct spec *s, struct buf *command, struct buf *env
 		rc = buf_addf(env, "%s%s", i > 0 ? " " : "", s->env[2 * i]);
 	if (rc == 0)
 		rc = buf_addf(limits,
-			      "{\"timeout_ms\":%" PRId64 ",\"memory_bytes\":%" PRIu64 ",\"pids\":%u,\"cpus\":%g,\"open_files\":%u,"
-			      "\"log_bytes\":%" PRIu64 ",\"tmp_bytes\":%" PRIu64 ",\"file_bytes\":%" PRIu64 "}",
-			      l->timeout_ns / 1000000, l->memory, l->pids, l->cpus_milli / 1000.0, l->open_files, l->log, l->tmp,
-			      l->file);
+			      "{\"timeout_ms\":%" PRId64 ",\"memory_bytes\":%" PRIu64
+			      ",\"pids\":%u,\"cpus\":%g,\"open_files\":%u,"
+			      "\"log_bytes\":%" PRIu64 ",\"tmp_bytes\":%" PRIu64
+			      ",\"file_bytes\":%" PRIu64 "}",
+			      l->timeout_ns / 1000000, l->memory, l->pids, l->cpus_milli / 1000.0,
+			      l->open_files, l->log, l->tmp, l->file);
 	if (rc == 0)
 		rc = buf_add_str(observed, "{\"network\":\"none\",\"filesystem\":\"workspace\"}");
 	return rc;

@@ -96,7 +96,8 @@ static void on_begin(void *ctx, int status, struct wire_msg *reply, const char *
 	const struct msg_step_begin_reply *b;
 
 	if (status < 0) {
-		step_fail(st, status, why[0] != '\0' ? why : "the workspace does not begin the step");
+		step_fail(st, status,
+			  why[0] != '\0' ? why : "the workspace does not begin the step");
 		return;
 	}
 	b = msg_body(reply);
@@ -141,8 +142,12 @@ static int begin_texts(struct step *st, struct msg_step_begin *ask, struct buf *
 
 static void begin(struct step *st)
 {
-	struct msg_step_begin ask = { .sandbox = st->sandbox_id, .parent = st->parent, .kind = (uint32_t)st->kind,
-				      .agent_block = st->block, .log_max = st->spec->lim.log, .wipe = st->kind != STEP_UPLOAD };
+	struct msg_step_begin ask = { .sandbox = st->sandbox_id,
+				      .parent = st->parent,
+				      .kind = (uint32_t)st->kind,
+				      .agent_block = st->block,
+				      .log_max = st->spec->lim.log,
+				      .wipe = st->kind != STEP_UPLOAD };
 	autofd code = -1;
 	autobuf tail;
 	int rc = 0;
@@ -163,8 +168,8 @@ static void begin(struct step *st)
 	}
 	st->began_ns = clock_wall_ns();
 	st->phase = STEP_BEGINNING;
-	peer_call(st->ws->fs, &st->call, MSG_STEP_BEGIN, bytes_of(&ask, sizeof ask), buf_view(&tail), &code, ask.has_code,
-		  STEP_BEGIN_MS, on_begin, st);
+	peer_call(st->ws->fs, &st->call, MSG_STEP_BEGIN, bytes_of(&ask, sizeof ask),
+		  buf_view(&tail), &code, ask.has_code, STEP_BEGIN_MS, on_begin, st);
 }
 
 /* ---- the sandbox ---- */
@@ -200,10 +205,12 @@ static void on_turn(void *ctx, int status, const char *why)
 		return;
 	}
 	sb_live_on(st->sb, st->spec->lim.timeout_ns + SB_GRACE_NS);
-	ask = (struct msg_sb_limit){ .sandbox = st->sb->id, .memory = st->spec->lim.memory, .pids = st->spec->lim.pids,
+	ask = (struct msg_sb_limit){ .sandbox = st->sb->id,
+				     .memory = st->spec->lim.memory,
+				     .pids = st->spec->lim.pids,
 				     .cpus_milli = st->spec->lim.cpus_milli };
-	peer_call(st->app->garthd, &st->call, MSG_SB_LIMIT, bytes_of(&ask, sizeof ask), bytes_of(NULL, 0), NULL, 0, WS_CALL_MS,
-		  on_limit, st);
+	peer_call(st->app->garthd, &st->call, MSG_SB_LIMIT, bytes_of(&ask, sizeof ask),
+		  bytes_of(NULL, 0), NULL, 0, WS_CALL_MS, on_limit, st);
 }
 
 static void enter(struct step *st, struct sb *sb)
@@ -223,17 +230,21 @@ static void on_slot(void *ctx)
 {
 	struct step *st = ctx;
 	enum sb_use use = st->kind == STEP_UPLOAD ? SB_HELPER : SB_ONE_SHOT;
-	int64_t life = use == SB_HELPER ? SB_LIFETIME_MAX_NS : st->spec->lim.timeout_ns + 20 * SB_GRACE_NS;
+	int64_t life =
+		use == SB_HELPER ? SB_LIFETIME_MAX_NS : st->spec->lim.timeout_ns + 20 * SB_GRACE_NS;
 	struct sb *sb = NULL;
 	int rc;
 
 	if (!peer_is_open(st->ws->fs))
 		rc = -EPIPE;
 	else
-		rc = sb_new(st->app, st->ws, st->block, use, st->hook_slot, &st->spec->lim, st->policy, life, &sb);
+		rc = sb_new(st->app, st->ws, st->block, use, st->hook_slot, &st->spec->lim,
+			    st->policy, life, &sb);
 	if (rc < 0) {
 		st->holds_slot = true; /* so that it is given back */
-		step_fail(st, rc, rc == -EPIPE ? "the workspace is being restarted" : "no sandbox can be asked for");
+		step_fail(st, rc,
+			  rc == -EPIPE ? "the workspace is being restarted"
+				       : "no sandbox can be asked for");
 		return;
 	}
 	st->holds_slot = false; /* the sandbox's now */
@@ -282,11 +293,22 @@ int step_start(struct app *app, const struct step_new *n, struct step **ret, str
 		free(st);
 		spec_fini(n->spec);
 		free(n->spec);
-		return err_set(err, agent == NULL ? -ENOENT : -ENOMEM, agent == NULL ? "no such agent" : "no memory");
+		return err_set(err, agent == NULL ? -ENOENT : -ENOMEM,
+			       agent == NULL ? "no such agent" : "no memory");
 	}
-	*st = (struct step){ .app = app, .ws = n->ws, .policy = policy_ref(n->ws->policy), .spec = n->spec, .kind = n->kind,
-			     .block = n->block, .parent = n->parent, .sandbox_id = n->sandbox, .put = n->put, .ops = n->ops,
-			     .ctx = n->ctx, .pipe_fd = { -1, -1 }, .log_fd = { -1, -1 } };
+	*st = (struct step){ .app = app,
+			     .ws = n->ws,
+			     .policy = policy_ref(n->ws->policy),
+			     .spec = n->spec,
+			     .kind = n->kind,
+			     .block = n->block,
+			     .parent = n->parent,
+			     .sandbox_id = n->sandbox,
+			     .put = n->put,
+			     .ops = n->ops,
+			     .ctx = n->ctx,
+			     .pipe_fd = { -1, -1 },
+			     .log_fd = { -1, -1 } };
 	(void)snprintf(st->request_id, sizeof st->request_id, "%s", n->request_id);
 	(void)snprintf(st->key, sizeof st->key, "%s", n->key);
 	(void)snprintf(st->agent, sizeof st->agent, "%s", agent);

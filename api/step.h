@@ -29,15 +29,15 @@ enum step_phase {
 	STEP_HOOKED,   /* begun; the pre_step hook decides */
 	STEP_STARTING, /* SPAWN is on its way */
 	STEP_RUNNING,
-	STEP_ENDING,   /* from EXITED to STEP_END's answer */
-	STEP_AFTER,    /* recorded; hooks run */
+	STEP_ENDING, /* from EXITED to STEP_END's answer */
+	STEP_AFTER,  /* recorded; hooks run */
 	STEP_DONE
 };
 
 /* An upload in place of a program. */
 struct step_put {
-	int fd;                       /* the whole content; borrowed */
-	const char *path;             /* in the workspace */
+	int fd;           /* the whole content; borrowed */
+	const char *path; /* in the workspace */
 	bool replace;
 	char if_sha[SHA256_HEX_SIZE]; /* "" any */
 	int status;                   /* of PUT */
@@ -47,20 +47,21 @@ struct step_put {
 struct step;
 
 struct step_ops {
-	void (*begun)(void *ctx, struct step *st);  /* it has an id; may be NULL */
-	void (*grew)(void *ctx, struct step *st);   /* its log files did; may be NULL */
-	void (*done)(void *ctx, struct step *st);   /* status, id and all are there; freed afterwards */
+	void (*begun)(void *ctx, struct step *st); /* it has an id; may be NULL */
+	void (*grew)(void *ctx, struct step *st);  /* its log files did; may be NULL */
+	void (*done)(void *ctx,
+		     struct step *st); /* status, id and all are there; freed afterwards */
 };
 
 struct step_new {
 	struct ws *ws;
-	struct spec *spec;         /* taken */
-	uint32_t block;            /* of the agent */
-	uint64_t sandbox;          /* 0 a fresh one */
+	struct spec *spec; /* taken */
+	uint32_t block;    /* of the agent */
+	uint64_t sandbox;  /* 0 a fresh one */
 	enum ev_step_kind kind;
 	uint64_t parent;
 	const char *request_id, *key;
-	struct step_put *put;      /* STEP_UPLOAD; borrowed until done */
+	struct step_put *put; /* STEP_UPLOAD; borrowed until done */
 	const struct step_ops *ops;
 	void *ctx;
 };
@@ -71,7 +72,7 @@ struct step {
 	struct ws *ws;
 	struct policy *policy; /* as it was when the step came; counted */
 	struct spec *spec;
-	struct sb *sb;         /* NULL before and after */
+	struct sb *sb; /* NULL before and after */
 	enum ev_step_kind kind;
 	enum step_phase phase;
 	uint32_t block;
@@ -92,28 +93,29 @@ struct step {
 	bool log_done[2];
 	int64_t began_ns, spawned_ns, ended_ns; /* wall, mono, mono */
 	/* how it ended */
-	int status;            /* 0, or why there is no step: -EAGAIN, -EPIPE before the begin, ... */
-	char why[160];         /* the sentence to it */
-	enum ev_reason forced; /* REASON_NONE: as the program ended */
+	int status;    /* 0, or why there is no step: -EAGAIN, -EPIPE before the begin, ... */
+	char why[160]; /* the sentence to it */
+	enum ev_reason forced;   /* REASON_NONE: as the program ended */
 	char who[STEP_WHO_SIZE]; /* who stopped it, why it was refused; UTF-8 */
-	int spawn_status;      /* why the program did not start; 0 */
+	int spawn_status;        /* why the program did not start; 0 */
 	bool exited, oom, kill_sent, recorded;
 	int wait_status;
 	uint32_t alive;
 	int64_t cpu_ns;
 	struct msg_sb_stat_reply stat;
-	char *runner_error;    /* untrusted JSON of the runner */
+	char *runner_error; /* untrusted JSON of the runner */
 	enum ev_reason reason;
-	char *error;           /* JSON as it is recorded, or NULL */
+	char *error; /* JSON as it is recorded, or NULL */
 	char detail[STEP_DETAIL_SIZE];
 	/* hooks */
-	struct step *hook;     /* the one that runs now */
+	struct step *hook; /* the one that runs now */
 	struct hook_run *hooks;
-	bool outputs_held;     /* on_output artifacts that need it are marked as held */
+	bool outputs_held; /* on_output artifacts that need it are marked as held */
 };
 
 /* Takes n->spec in every case. 0, or a negative errno: nothing was started, done is not called; message in err. */
-must_check int step_start(struct app *app, const struct step_new *n, struct step **ret, struct err *err);
+must_check int step_start(struct app *app, const struct step_new *n, struct step **ret,
+			  struct err *err);
 
 /* Stop it: reason REASON_KILLED mostly. @who for people and the record. A step that waits still is given up. */
 void step_kill(struct step *st, enum ev_reason reason, const char *who);
@@ -131,10 +133,10 @@ void steps_log_grew(struct ws *ws, const struct msg_log_grew *m);
 void steps_exited(struct sb *sb, const struct msg_exited *m, struct bytes error);
 
 /* ---- between the files of step ---- */
-void step_run(struct step *st);              /* begun and permitted: SPAWN or PUT */
-void step_ended(struct step *st);            /* the program is over, or never was: from SB_STAT on */
+void step_run(struct step *st);   /* begun and permitted: SPAWN or PUT */
+void step_ended(struct step *st); /* the program is over, or never was: from SB_STAT on */
 void step_fail(struct step *st, int status, const char *why); /* before it began */
-void step_leave(struct step *st);            /* give back sandbox, turn, slot */
-void step_finish(struct step *st);           /* done, and away */
+void step_leave(struct step *st);                             /* give back sandbox, turn, slot */
+void step_finish(struct step *st);                            /* done, and away */
 
 #endif

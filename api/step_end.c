@@ -42,9 +42,11 @@ static void detail_of(struct step *st, const struct end *e)
 	if (e->reason == REASON_MEMORY)
 		(void)snprintf(st->detail, sizeof st->detail, "limit %s, peak %s", limit, peak);
 	else if (e->reason == REASON_TIMEOUT)
-		(void)snprintf(st->detail, sizeof st->detail, "limit %g s", (double)(lim->timeout_ns / NS_PER_MS) / 1000.0);
+		(void)snprintf(st->detail, sizeof st->detail, "limit %g s",
+			       (double)(lim->timeout_ns / NS_PER_MS) / 1000.0);
 	else if (e->reason == REASON_PIDS)
-		(void)snprintf(st->detail, sizeof st->detail, "limit %u processes and threads", lim->pids);
+		(void)snprintf(st->detail, sizeof st->detail, "limit %u processes and threads",
+			       lim->pids);
 	else if (st->forced != REASON_NONE)
 		(void)snprintf(st->detail, sizeof st->detail, "%s", st->who);
 	else if (st->spawn_status < 0)
@@ -54,16 +56,26 @@ static void detail_of(struct step *st, const struct end *e)
 static void error_of(struct step *st, const struct end *e)
 {
 	const struct policy_step_limits *lim = &st->spec->lim;
-	struct hint_facts f = { .end = *e, .who = st->who, .spawn_error = st->spawn_status < 0 ? st->why : NULL,
-				.python = st->spec->lang == SPEC_PYTHON, .limit_ns = lim->timeout_ns,
-				.limit_max_ns = lim->timeout_max_ns, .wall_ns = st->ended_ns - st->spawned_ns,
-				.cpu_ns = st->cpu_ns, .memory = lim->memory, .memory_peak = st->stat.memory_peak,
-				.pids = lim->pids, .cpus_milli = lim->cpus_milli };
-	json_t *j, *runner = st->runner_error != NULL ? hint_from_runner(bytes_str(st->runner_error)) : NULL;
+	struct hint_facts f = { .end = *e,
+				.who = st->who,
+				.spawn_error = st->spawn_status < 0 ? st->why : NULL,
+				.python = st->spec->lang == SPEC_PYTHON,
+				.limit_ns = lim->timeout_ns,
+				.limit_max_ns = lim->timeout_max_ns,
+				.wall_ns = st->ended_ns - st->spawned_ns,
+				.cpu_ns = st->cpu_ns,
+				.memory = lim->memory,
+				.memory_peak = st->stat.memory_peak,
+				.pids = lim->pids,
+				.cpus_milli = lim->cpus_milli };
+	json_t *j, *runner = st->runner_error != NULL
+				     ? hint_from_runner(bytes_str(st->runner_error))
+				     : NULL;
 
 	if (st->kind == STEP_UPLOAD && st->put != NULL && st->put->status < 0) {
 		json_decref(runner);
-		j = json_pack("{s:s, s:s, s:s, s:n}", "name", "UploadError", "value", st->why, "traceback", "", "hint");
+		j = json_pack("{s:s, s:s, s:s, s:n}", "name", "UploadError", "value", st->why,
+			      "traceback", "", "hint");
 	} else {
 		j = hint_error(&f, runner);
 	}
@@ -82,7 +94,8 @@ static void on_end(void *ctx, int status, struct wire_msg *reply, const char *wh
 	if (status < 0) {
 		log_warn("step's end was not recorded error=%d why=%s", -status, why);
 		st->status = status;
-		(void)snprintf(st->why, sizeof st->why, "the step's end could not be recorded: %.100s", why);
+		(void)snprintf(st->why, sizeof st->why,
+			       "the step's end could not be recorded: %.100s", why);
 		step_finish(st);
 		return;
 	}
@@ -93,8 +106,11 @@ static void on_end(void *ctx, int status, struct wire_msg *reply, const char *wh
 
 static void send_end(struct step *st)
 {
-	struct end_facts f = { .forced = st->forced, .exited = st->exited, .wait_status = st->wait_status,
-			       .oom_kills = st->stat.oom_kills + (st->oom ? 1 : 0), .pids_refused = st->stat.pids_refused };
+	struct end_facts f = { .forced = st->forced,
+			       .exited = st->exited,
+			       .wait_status = st->wait_status,
+			       .oom_kills = st->stat.oom_kills + (st->oom ? 1 : 0),
+			       .pids_refused = st->stat.pids_refused };
 	struct msg_step_end ask = { .step = st->id };
 	struct end e;
 	autobuf tail;
@@ -111,7 +127,9 @@ static void send_end(struct step *st)
 	ask.exit_code = e.exit_code;
 	ask.signal = e.signal;
 	ask.alive = st->sb != NULL && st->sb->use == SB_LIVE && st->alive > 0;
-	ask.wall_ns = st->spawned_ns != 0 && st->ended_ns > st->spawned_ns ? st->ended_ns - st->spawned_ns : 0;
+	ask.wall_ns = st->spawned_ns != 0 && st->ended_ns > st->spawned_ns
+			      ? st->ended_ns - st->spawned_ns
+			      : 0;
 	ask.cpu_ns = st->cpu_ns;
 	ask.memory_peak = st->stat.memory_peak;
 	ask.error_len = st->error != NULL ? (uint32_t)strlen(st->error) : 0;
@@ -125,8 +143,8 @@ static void send_end(struct step *st)
 		ask.error_len = 0;
 		ask.detail_len = 0;
 	}
-	peer_call(st->ws->fs, &st->call, MSG_STEP_END, bytes_of(&ask, sizeof ask), buf_view(&tail), NULL, 0, STEP_END_MS, on_end,
-		  st);
+	peer_call(st->ws->fs, &st->call, MSG_STEP_END, bytes_of(&ask, sizeof ask), buf_view(&tail),
+		  NULL, 0, STEP_END_MS, on_end, st);
 }
 
 static void settled(void *ctx)
@@ -142,8 +160,8 @@ static void settled(void *ctx)
 /* A program that failed may have said why in its last lines. */
 static void settle(struct step *st)
 {
-	bool wait = st->exited && st->wait_status != 0 && st->alive == 0 && !st->log_done[1] && st->put == NULL &&
-		    st->spawn_status == 0 && st->forced == REASON_NONE;
+	bool wait = st->exited && st->wait_status != 0 && st->alive == 0 && !st->log_done[1] &&
+		    st->put == NULL && st->spawn_status == 0 && st->forced == REASON_NONE;
 
 	timer_set(st->app->loop, &st->clock, wait ? LOG_SETTLE_MS : 0, settled, st);
 }
@@ -186,8 +204,8 @@ void step_ended(struct step *st)
 	for (int i = 0; i < 2; i++)
 		fd_closep(&st->pipe_fd[i]);
 	if (st->sb != NULL && st->put == NULL && st->spawned_ns != 0)
-		peer_call(st->app->garthd, &st->call, MSG_SB_STAT, bytes_of(&ask, sizeof ask), bytes_of(NULL, 0), NULL, 0,
-			  WS_CALL_MS, on_stat, st);
+		peer_call(st->app->garthd, &st->call, MSG_SB_STAT, bytes_of(&ask, sizeof ask),
+			  bytes_of(NULL, 0), NULL, 0, WS_CALL_MS, on_stat, st);
 	else
 		close_sandbox(st);
 }

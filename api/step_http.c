@@ -19,7 +19,7 @@
 
 enum mode { MODE_WAIT = 0, MODE_STREAM, MODE_ASYNC };
 
-struct asked { /* a POST that is being answered */
+struct asked {         /* a POST that is being answered */
 	struct req *r; /* NULL: its client has gone, and it with him */
 	struct ws *ws;
 	struct step *st;
@@ -30,14 +30,20 @@ struct asked { /* a POST that is being answered */
 /* A step that the record does not hold as ended: what we know of it ourselves. */
 static json_t *unrecorded(const struct step *st)
 {
-	json_t *error = json_pack("{s:s, s:s, s:s, s:{s:s, s:s, s:{}}}", "name", "Lost", "value", "the executor was lost", "traceback",
-				  "", "hint", "code", "end.lost", "text",
-				  "The executor was lost; not a fault of the code. Check output/, then run again once.", "data");
-	json_t *j = json_pack("{s:o, s:s, s:s, s:o, s:s?, s:s, s:s, s:[], s:n, s:n, s:o, s:i, s:i, s:i, s:n, s:n, s:i, s:i, s:b, s:b}",
-			      "step", jx_id(ID_STEP, st->id), "workspace", st->ws->name, "agent", st->agent, "sandbox",
-			      jx_id(ID_SANDBOX, st->sandbox_id), "job", st->spec->job, "state", "ended", "reason", "lost", "hooks",
-			      "exit_code", "signal", "started_at", jx_time(st->began_ns), "wall_ms", 0, "cpu_ms", 0,
-			      "memory_peak_bytes", 0, "stdout", "stderr", "stdout_bytes", (int)st->log_len[0], "stderr_bytes",
+	json_t *error = json_pack("{s:s, s:s, s:s, s:{s:s, s:s, s:{}}}", "name", "Lost", "value",
+				  "the executor was lost", "traceback", "", "hint", "code",
+				  "end.lost", "text",
+				  "The executor was lost; not a fault of the code. Check output/, "
+				  "then run again once.",
+				  "data");
+	json_t *j = json_pack("{s:o, s:s, s:s, s:o, s:s?, s:s, s:s, s:[], s:n, s:n, s:o, s:i, s:i, "
+			      "s:i, s:n, s:n, s:i, s:i, s:b, s:b}",
+			      "step", jx_id(ID_STEP, st->id), "workspace", st->ws->name, "agent",
+			      st->agent, "sandbox", jx_id(ID_SANDBOX, st->sandbox_id), "job",
+			      st->spec->job, "state", "ended", "reason", "lost", "hooks",
+			      "exit_code", "signal", "started_at", jx_time(st->began_ns), "wall_ms",
+			      0, "cpu_ms", 0, "memory_peak_bytes", 0, "stdout", "stderr",
+			      "stdout_bytes", (int)st->log_len[0], "stderr_bytes",
 			      (int)st->log_len[1], "stdout_truncated", 0, "stderr_truncated", 0);
 
 	if (j == NULL) {
@@ -49,7 +55,9 @@ static json_t *unrecorded(const struct step *st)
 	(void)json_object_set_new(j, "violations", json_array());
 	(void)json_object_set_new(j, "error", error);
 	(void)json_object_set(j, "hint", json_object_get(error, "hint"));
-	(void)json_object_set_new(j, "observed", json_pack("{s:s, s:s}", "network", "none", "filesystem", "workspace"));
+	(void)json_object_set_new(j, "observed",
+				  json_pack("{s:s, s:s}", "network", "none", "filesystem",
+					    "workspace"));
 	return j;
 }
 
@@ -155,7 +163,8 @@ static bool lists_word(const char *header, const char *word)
 }
 
 /* The sandbox that the request names: its id, 0 none; -1 and it has been answered. */
-static int named_sandbox(struct req *r, const struct ws *ws, const struct spec *s, int block, uint64_t *ret)
+static int named_sandbox(struct req *r, const struct ws *ws, const struct spec *s, int block,
+			 uint64_t *ret)
 {
 	const struct sb *sb;
 
@@ -176,8 +185,15 @@ static int named_sandbox(struct req *r, const struct ws *ws, const struct spec *
 static void start(struct req *r, struct ws *ws, struct spec *spec, int block, uint64_t sandbox)
 {
 	struct asked *a = calloc(1, sizeof *a);
-	struct step_new n = { .ws = ws, .spec = spec, .block = (uint32_t)block, .sandbox = sandbox, .kind = STEP_RUN,
-			      .request_id = r->id, .key = r->who.key, .ops = &ops, .ctx = a };
+	struct step_new n = { .ws = ws,
+			      .spec = spec,
+			      .block = (uint32_t)block,
+			      .sandbox = sandbox,
+			      .kind = STEP_RUN,
+			      .request_id = r->id,
+			      .key = r->who.key,
+			      .ops = &ops,
+			      .ctx = a };
 	struct err err = { 0 };
 	int rc;
 
@@ -189,8 +205,9 @@ static void start(struct req *r, struct ws *ws, struct spec *spec, int block, ui
 	}
 	a->r = r;
 	a->ws = ws;
-	a->mode = lists_word(req_header(r, "Prefer"), "respond-async") ? MODE_ASYNC
-		: lists_word(req_header(r, "Accept"), "application/x-ndjson") ? MODE_STREAM : MODE_WAIT;
+	a->mode = lists_word(req_header(r, "Prefer"), "respond-async")          ? MODE_ASYNC
+		  : lists_word(req_header(r, "Accept"), "application/x-ndjson") ? MODE_STREAM
+										: MODE_WAIT;
 	r->gone = client_gone;
 	r->gone_ctx = a;
 	rc = step_start(r->app, &n, &a->st, &err);

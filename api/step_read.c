@@ -188,7 +188,8 @@ static void on_file(void *ctx, int status, struct wire_msg *reply, const char *w
 	struct sending s = { .media = "application/octet-stream", .sha = "" };
 
 	if (status < 0) {
-		req_fail(g->r, status, "'%s' can't be read: %.160s", g->path, status == -ENOENT ? "it is not there (any more)" : why);
+		req_fail(g->r, status, "'%s' can't be read: %.160s", g->path,
+			 status == -ENOENT ? "it is not there (any more)" : why);
 		return;
 	}
 	b = msg_body(reply);
@@ -207,7 +208,9 @@ static void log_file(struct req *r, struct ws *ws, int log)
 	if (g == NULL)
 		return;
 	if (follow != NULL && strcmp(follow, "0") != 0) {
-		req_fail(r, -EINVAL, "following is not built yet: POST the step with Accept: application/x-ndjson");
+		req_fail(r, -EINVAL,
+			 "following is not built yet: POST the step with Accept: "
+			 "application/x-ndjson");
 		return;
 	}
 	g->log = log;

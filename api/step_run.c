@@ -46,8 +46,8 @@ static void kill_program(struct step *st)
 	if (st->kill_sent || st->sb == NULL || st->sb->guest == NULL)
 		return;
 	st->kill_sent = true;
-	peer_call(st->sb->guest, &st->kill_call, MSG_KILL, bytes_of(&ask, sizeof ask), bytes_of(NULL, 0), NULL, 0, STEP_KILL_MS,
-		  on_kill, st);
+	peer_call(st->sb->guest, &st->kill_call, MSG_KILL, bytes_of(&ask, sizeof ask),
+		  bytes_of(NULL, 0), NULL, 0, STEP_KILL_MS, on_kill, st);
 	/* KILL may be answered and EXITED never come: the guest's socket is in hostile surroundings */
 	timer_set(st->app->loop, &st->kill_clock, 2 * STEP_KILL_MS, kill_late, st);
 }
@@ -62,21 +62,16 @@ void step_kill(struct step *st, enum ev_reason reason, const char *who)
 	case STEP_WAITING:
 		step_fail(st, -ECANCELED, "stopped while it waited for a sandbox");
 		return;
-	case STEP_HOOKED:
-		hook_stop(st, who);
-		return;
+	case STEP_HOOKED: hook_stop(st, who); return;
 	case STEP_STARTING:
 	case STEP_RUNNING:
 		if (st->put == NULL) /* an upload is short and whole, or not there */
 			kill_program(st);
 		return;
-	case STEP_AFTER:
-		hook_stop(st, who);
-		return;
+	case STEP_AFTER: hook_stop(st, who); return;
 	case STEP_BEGINNING: /* on_begin looks at forced */
 	case STEP_ENDING:
-	case STEP_DONE:
-		return;
+	case STEP_DONE: return;
 	}
 }
 
@@ -125,7 +120,9 @@ static int stdin_of(const struct step *st, int *ret_fd)
 static int spawn_body(struct step *st, struct msg_spawn *ask, int *ret_fd)
 {
 	char step[ID_TEXT_SIZE], sandbox[ID_TEXT_SIZE];
-	struct spec_ids ids = { .workspace = st->ws->name, .agent = st->agent, .step = step, .sandbox = sandbox };
+	struct spec_ids ids = {
+		.workspace = st->ws->name, .agent = st->agent, .step = step, .sandbox = sandbox
+	};
 	size_t max = st->spec->code.len + BODY_SLACK + 4 * SPEC_TEXT_MAX;
 	autobuf body;
 	int rc;
@@ -142,9 +139,15 @@ static int spawn_body(struct step *st, struct msg_spawn *ask, int *ret_fd)
 static void start_program(struct step *st)
 {
 	const struct policy_step_limits *lim = &st->spec->lim;
-	struct msg_spawn ask = { .step = st->id, .uid = IDS_UID_USER, .gid = st->gid, .umask = 002,
-				 .language = (uint32_t)st->spec->lang, .file_max = lim->file, .open_files = lim->open_files,
-				 .argc = st->spec->argc, .files = st->spec->filec };
+	struct msg_spawn ask = { .step = st->id,
+				 .uid = IDS_UID_USER,
+				 .gid = st->gid,
+				 .umask = 002,
+				 .language = (uint32_t)st->spec->lang,
+				 .file_max = lim->file,
+				 .open_files = lim->open_files,
+				 .argc = st->spec->argc,
+				 .files = st->spec->filec };
 	autofd in = -1, body = -1;
 	int rc = stdin_of(st, &in);
 
@@ -159,8 +162,8 @@ static void start_program(struct step *st)
 	const int fds[4] = { in, st->pipe_fd[0], st->pipe_fd[1], body };
 
 	timer_set(st->app->loop, &st->clock, lim->timeout_ns / NS_PER_MS, time_out, st);
-	peer_call(st->sb->guest, &st->call, MSG_SPAWN, bytes_of(&ask, sizeof ask), bytes_of(NULL, 0), fds, 4, STEP_SPAWN_MS,
-		  on_spawn, st);
+	peer_call(st->sb->guest, &st->call, MSG_SPAWN, bytes_of(&ask, sizeof ask),
+		  bytes_of(NULL, 0), fds, 4, STEP_SPAWN_MS, on_spawn, st);
 }
 
 static void on_put(void *ctx, int status, struct wire_msg *reply, const char *why)
@@ -183,14 +186,16 @@ static void on_put(void *ctx, int status, struct wire_msg *reply, const char *wh
 
 static void start_put(struct step *st)
 {
-	struct msg_put ask = { .step = st->id, .gid = st->gid, .replace = st->put->replace,
+	struct msg_put ask = { .step = st->id,
+			       .gid = st->gid,
+			       .replace = st->put->replace,
 			       .path_len = (uint32_t)strlen(st->put->path) };
 
 	ask.uid = st->block == 0 ? IDS_UID_ROOT : IDS_UID_USER;
 	memcpy(ask.if_sha, st->put->if_sha, sizeof ask.if_sha);
 	st->spawned_ns = clock_mono_ns();
-	peer_call(st->sb->guest, &st->call, MSG_PUT, bytes_of(&ask, sizeof ask), bytes_str(st->put->path), &st->put->fd, 1,
-		  STEP_PUT_MS, on_put, st);
+	peer_call(st->sb->guest, &st->call, MSG_PUT, bytes_of(&ask, sizeof ask),
+		  bytes_str(st->put->path), &st->put->fd, 1, STEP_PUT_MS, on_put, st);
 }
 
 void step_run(struct step *st)
@@ -212,7 +217,8 @@ void steps_exited(struct sb *sb, const struct msg_exited *m, struct bytes error)
 {
 	struct step *st = step_find(sb->app, sb->ws, m->step);
 
-	if (st == NULL || st->sb != sb || st->exited || st->put != NULL || st->phase > STEP_RUNNING || st->phase < STEP_STARTING)
+	if (st == NULL || st->sb != sb || st->exited || st->put != NULL ||
+	    st->phase > STEP_RUNNING || st->phase < STEP_STARTING)
 		return; /* hostile surroundings: only what we wait for counts */
 	st->exited = true;
 	st->ended_ns = clock_mono_ns();
@@ -264,11 +270,14 @@ static void without_sandbox(struct step *st, const char *why)
 		return;
 	}
 	if (!ours) {
-		bool asked = strcmp(why, "killed") == 0 || strcmp(why, "lifetime") == 0 || strcmp(why, "deleted") == 0;
+		bool asked = strcmp(why, "killed") == 0 || strcmp(why, "lifetime") == 0 ||
+			     strcmp(why, "deleted") == 0;
 
 		st->forced = asked ? REASON_KILLED : REASON_LOST;
-		(void)snprintf(st->who, sizeof st->who, "%s", strcmp(why, "lifetime") == 0 ? "the sandbox's lifetime" :
-			       asked ? "the removal of its sandbox" : "the end of its sandbox");
+		(void)snprintf(st->who, sizeof st->who, "%s",
+			       strcmp(why, "lifetime") == 0 ? "the sandbox's lifetime"
+			       : asked                      ? "the removal of its sandbox"
+							    : "the end of its sandbox");
 	}
 	if (st->phase == STEP_BEGINNING)
 		return; /* on_begin sees that it is forced, and ends it in the record */
@@ -289,7 +298,8 @@ void steps_sb_gone(struct sb *sb, const char *why)
 	while (st != NULL) {
 		struct step *next = st->next;
 
-		if (st->sb == sb && st->turn.link == NULL) /* those that wait for a turn are told by the turn */
+		if (st->sb == sb &&
+		    st->turn.link == NULL) /* those that wait for a turn are told by the turn */
 			without_sandbox(st, why);
 		st = next;
 	}
@@ -320,7 +330,8 @@ void steps_ws_lost(struct ws *ws)
 	struct step *st = ws->app->steps;
 
 	while (st != NULL) {
-		if (st->ws == ws && st->phase != STEP_DONE && !(st->phase == STEP_WAITING && st->sb == NULL)) {
+		if (st->ws == ws && st->phase != STEP_DONE &&
+		    !(st->phase == STEP_WAITING && st->sb == NULL)) {
 			lost(st);
 			st = ws->app->steps;
 		} else {

@@ -94,7 +94,8 @@ static bool line_from_log(struct stream *s, int i)
 		return true;
 	}
 	coded = base64_encode(bytes_of(piece, cut));
-	line_add(s, json_pack("{s:s, s:s}", "event", name, "data_base64", coded != NULL ? coded : ""));
+	line_add(s,
+		 json_pack("{s:s, s:s}", "event", name, "data_base64", coded != NULL ? coded : ""));
 	free(coded);
 	return true;
 }
@@ -106,7 +107,8 @@ static void line_next(struct stream *s)
 	if (line_from_log(s, 0) || line_from_log(s, 1) || !s->over || s->finished)
 		return;
 	s->finished = true;
-	line_add(s, json_pack("{s:s, s:o}", "event", "ended", "step", s->ended != NULL ? s->ended : json_null()));
+	line_add(s, json_pack("{s:s, s:o}", "event", "ended", "step",
+			      s->ended != NULL ? s->ended : json_null()));
 	s->ended = NULL;
 }
 
@@ -199,9 +201,10 @@ struct stream *stream_begin(struct req *r, struct step *st, void (*closed)(void 
 	buf_init(&s->line, STREAM_LINE_MAX);
 	for (int i = 0; i < 2; i++)
 		s->log_fd[i] = st->log_fd[i] >= 0 ? fcntl(st->log_fd[i], F_DUPFD_CLOEXEC, 0) : -1;
-	line_add(s, json_pack("{s:s, s:o, s:o}", "event", "started", "step", jx_id(ID_STEP, st->id), "sandbox",
-			      jx_id(ID_SANDBOX, st->sandbox_id)));
-	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, reader, s, NULL);
+	line_add(s, json_pack("{s:s, s:o, s:o}", "event", "started", "step", jx_id(ID_STEP, st->id),
+			      "sandbox", jx_id(ID_SANDBOX, st->sandbox_id)));
+	response =
+		MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, reader, s, NULL);
 	if (response == NULL) {
 		s->st = NULL;
 		stream_fini(s);

@@ -22,8 +22,9 @@ struct stream;
  * step; closed is called when the stream is freed, whatever happened.
  */
 struct stream *stream_begin(struct req *r, struct step *st, void (*closed)(void *ctx), void *ctx);
-void stream_grew(struct stream *s);                 /* there may be more in the logs */
-void stream_end(struct stream *s, json_t *step);    /* takes it; what is left in the logs comes before it */
+void stream_grew(struct stream *s); /* there may be more in the logs */
+void stream_end(struct stream *s,
+		json_t *step); /* takes it; what is left in the logs comes before it */
 
 /* The pure part: how much of a piece of output goes into the next line, and as text or as base 64? 0: wait for more. */
 size_t stream_cut(struct bytes piece, bool last, bool *ret_text);

@@ -28,7 +28,8 @@ static void number(uint8_t *at, size_t width, uint64_t v)
 	memcpy(at, text, width - 1);
 }
 
-int tar_header(const char *name, uint64_t size, int64_t mtime_s, unsigned mode, uint8_t out[TAR_BLOCK])
+int tar_header(const char *name, uint64_t size, int64_t mtime_s, unsigned mode,
+	       uint8_t out[TAR_BLOCK])
 {
 	unsigned sum = 0;
 	char text[16];

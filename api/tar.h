@@ -15,7 +15,8 @@
 #define TAR_NAME_MAX 99u
 
 /* The header alone; pure. -ENAMETOOLONG. */
-must_check int tar_header(const char *name, uint64_t size, int64_t mtime_s, unsigned mode, uint8_t out[TAR_BLOCK]);
+must_check int tar_header(const char *name, uint64_t size, int64_t mtime_s, unsigned mode,
+			  uint8_t out[TAR_BLOCK]);
 
 must_check int tar_bytes(int out_fd, const char *name, int64_t mtime_s, struct bytes data);
 /* The whole file from offset 0; -EIO where it has another size than fstat said. */

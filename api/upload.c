@@ -71,10 +71,16 @@ static void conflict(struct upload *u, const char *detail)
 	json_t *row = newest(u), *extra = json_object();
 	const json_t *sha = json_object_get(row, "sha256");
 
-	(void)json_object_set_new(extra, "expected", match != NULL ? json_string(match) : none != NULL ? json_string(none) : json_null());
-	(void)json_object_set_new(extra, "current", json_is_string(sha) ? json_sprintf("\"sha256:%s\"", json_string_value(sha))
-								       : json_null());
-	(void)json_object_set_new(extra, "sent_sha256", u->hash == NULL ? jx_sha(&u->sha) : json_null());
+	(void)json_object_set_new(extra, "expected",
+				  match != NULL  ? json_string(match)
+				  : none != NULL ? json_string(none)
+						 : json_null());
+	(void)json_object_set_new(extra, "current",
+				  json_is_string(sha)
+					  ? json_sprintf("\"sha256:%s\"", json_string_value(sha))
+					  : json_null());
+	(void)json_object_set_new(extra, "sent_sha256",
+				  u->hash == NULL ? jx_sha(&u->sha) : json_null());
 	json_decref(row);
 	req_problem(u->r, &p, detail, extra);
 }
@@ -103,7 +109,8 @@ static int conditions(struct upload *u)
 			req_fail(u->r, -EINVAL, "If-Match must be '*' or '\"sha256:...\"'");
 			break;
 		}
-		if (rc == 0) /* none of them fits: let the first be refused by the write itself, or here where nothing is there */
+		if (rc ==
+		    0) /* none of them fits: let the first be refused by the write itself, or here where nothing is there */
 			break;
 		sha256_hex(&sha, hex);
 		if (u->put.if_sha[0] == '\0' || (now != NULL && strcmp(now, hex) == 0))
@@ -134,10 +141,12 @@ static void answer(struct upload *u, const struct step *st)
 	(void)json_object_set_new(j, "path", json_string(u->put.path));
 	(void)json_object_set_new(j, "sha256", json_string(hex));
 	(void)json_object_set_new(j, "size", json_integer((json_int_t)u->size));
-	(void)json_object_set(j, "version", sha != NULL ? json_object_get(u->row, "version") : json_null());
+	(void)json_object_set(j, "version",
+			      sha != NULL ? json_object_get(u->row, "version") : json_null());
 	(void)json_object_set_new(j, "step", jx_id(ID_STEP, st->id));
 	(void)json_object_set_new(j, "agent", json_string(st->agent));
-	(void)json_object_set(j, "media_type", sha != NULL ? json_object_get(u->row, "media_type") : json_null());
+	(void)json_object_set(j, "media_type",
+			      sha != NULL ? json_object_get(u->row, "media_type") : json_null());
 	req_json(r, u->put.created ? 201 : 200, j);
 	n = snprintf(place, sizeof place, "/v1/workspaces/%s/files/", u->ws->name);
 	uri_encode_path(bytes_str(u->put.path), place + n);
@@ -150,13 +159,18 @@ static void done(void *ctx, struct step *st)
 {
 	struct upload *u = ctx;
 	struct idx_filter f = { .step = st->id, .path = bytes_str(u->put.path), .limit = 1 };
-	int status = st->status < 0 ? st->status : !st->recorded ? -EPIPE : !st->exited ? -EPIPE : u->put.status;
+	int status = st->status < 0  ? st->status
+		     : !st->recorded ? -EPIPE
+		     : !st->exited   ? -EPIPE
+				     : u->put.status;
 	const char *why = st->why[0] != '\0' ? st->why : "the workspace's parts ended meanwhile";
 
 	if (status == -EEXIST || status == -ESTALE) {
-		conflict(u, status == -EEXIST ? "the file is there already" : "the file has changed");
+		conflict(u,
+			 status == -EEXIST ? "the file is there already" : "the file has changed");
 	} else if (u->refused && status == 0) {
-		req_fail(u->r, -EACCES, "the policy does not let this agent write '%.300s'", u->put.path);
+		req_fail(u->r, -EACCES, "the policy does not let this agent write '%.300s'",
+			 u->put.path);
 	} else if (status < 0) {
 		req_fail(u->r, status, "'%.300s' was not written: %.120s", u->put.path, why);
 	} else {
@@ -171,8 +185,15 @@ static const struct step_ops ops = { .done = done };
 static void start(struct upload *u)
 {
 	struct spec *spec = calloc(1, sizeof *spec);
-	struct step_new n = { .ws = u->ws, .spec = spec, .block = u->block, .kind = STEP_UPLOAD, .request_id = u->r->id,
-			      .key = u->r->who.key, .put = &u->put, .ops = &ops, .ctx = u };
+	struct step_new n = { .ws = u->ws,
+			      .spec = spec,
+			      .block = u->block,
+			      .kind = STEP_UPLOAD,
+			      .request_id = u->r->id,
+			      .key = u->r->who.key,
+			      .put = &u->put,
+			      .ops = &ops,
+			      .ctx = u };
 	struct step *st;
 	struct err err = { 0 };
 	int rc;
@@ -201,7 +222,10 @@ static int sink(struct req *r, struct bytes piece, struct err *err)
 	int rc;
 
 	if (u->size + piece.len > u->limit)
-		return err_set(err, -EFBIG, "the body is longer than %" PRIu64 " bytes, the policy's limit for an upload", u->limit);
+		return err_set(err, -EFBIG,
+			       "the body is longer than %" PRIu64
+			       " bytes, the policy's limit for an upload",
+			       u->limit);
 	rc = fd_write_full(u->put.fd, piece.p, piece.len);
 	if (rc < 0)
 		return err_set(err, rc, "the body can't be kept");
@@ -218,14 +242,20 @@ static int digests(struct upload *u)
 	struct sha256 want;
 
 	for (size_t i = 0; i < 3; i++) {
-		int rc = i < 2 ? digest_parse(req_header(u->r, names[i]), &want) : plain == NULL ? 0 : sha256_parse(plain, &want) < 0 ? -EINVAL : 1;
+		int rc = i < 2           ? digest_parse(req_header(u->r, names[i]), &want)
+			 : plain == NULL ? 0
+			 : sha256_parse(plain, &want) < 0 ? -EINVAL
+							  : 1;
 
 		if (rc < 0) {
-			req_fail(u->r, rc, "%s makes no sense", i < 2 ? names[i] : "X-Content-SHA256");
+			req_fail(u->r, rc, "%s makes no sense",
+				 i < 2 ? names[i] : "X-Content-SHA256");
 			return rc;
 		}
 		if (rc == 1 && memcmp(want.b, u->sha.b, sizeof want.b) != 0) {
-			req_fail_code(u->r, "digest_mismatch", "the body's hash is not the one in %s", i < 2 ? names[i] : "X-Content-SHA256");
+			req_fail_code(u->r, "digest_mismatch",
+				      "the body's hash is not the one in %s",
+				      i < 2 ? names[i] : "X-Content-SHA256");
 			return -EBADMSG;
 		}
 	}
@@ -275,7 +305,9 @@ static int who_writes(struct upload *u)
 
 static bool permitted(const struct upload *u)
 {
-	struct question q = { .agent = ws_agent_name(u->ws, u->block), .op = OP_CREATE, .path = bytes_str(u->put.path) };
+	struct question q = { .agent = ws_agent_name(u->ws, u->block),
+			      .op = OP_CREATE,
+			      .path = bytes_str(u->put.path) };
 	struct verdict v;
 
 	policy_decide(u->ws->policy, &q, &v);
@@ -291,7 +323,9 @@ static void ready(struct req *r, struct ws *ws)
 	if (who_writes(u) < 0)
 		return;
 	if (r->length != UINT64_MAX && r->length > u->limit) {
-		req_fail(r, -EFBIG, "the body has %" PRIu64 " bytes; the policy permits uploads of %" PRIu64, r->length, u->limit);
+		req_fail(r, -EFBIG,
+			 "the body has %" PRIu64 " bytes; the policy permits uploads of %" PRIu64,
+			 r->length, u->limit);
 		return;
 	}
 	if (conditions(u) < 0)

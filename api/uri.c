@@ -32,7 +32,9 @@ static int decode(const char *p, size_t len, bool plus, char *out, size_t *ret_l
 			int lo = i + 2 < len ? hex(p[i + 2]) : -1;
 
 			if (hi < 0 || lo < 0)
-				return err_set(err, -EINVAL, "a %% in the address that two hexadecimal digits do not follow");
+				return err_set(err, -EINVAL,
+					       "a %% in the address that two hexadecimal digits do "
+					       "not follow");
 			c = (char)(hi * 16 + lo);
 			i += 2;
 		} else if (c == '+' && plus) {
@@ -102,19 +104,22 @@ static int query_decode(const char *q, char *out, struct uri *u, struct err *err
 
 		if (len > 0) {
 			if (u->arg_count == URI_QUERY_MAX)
-				return err_set(err, -EINVAL, "more than %u parameters in the query", URI_QUERY_MAX);
+				return err_set(err, -EINVAL, "more than %u parameters in the query",
+					       URI_QUERY_MAX);
 			rc = decode(q, name_len, true, out, &n, err);
 			if (rc < 0)
 				return rc;
 			a->name = out;
 			out += n + 1;
-			rc = decode(q + name_len + (name_len < len), len - name_len - (name_len < len), true, out, &n, err);
+			rc = decode(q + name_len + (name_len < len),
+				    len - name_len - (name_len < len), true, out, &n, err);
 			if (rc < 0)
 				return rc;
 			a->value = out;
 			out += n + 1;
 			if (uri_arg(u, a->name) != NULL)
-				return err_set(err, -EINVAL, "the query names '%.64s' twice", a->name);
+				return err_set(err, -EINVAL, "the query names '%.64s' twice",
+					       a->name);
 			u->arg_count++;
 		}
 		q += len + (q[len] == '&');

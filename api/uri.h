@@ -10,8 +10,8 @@
 #include "core/bytes.h"
 #include "core/err.h"
 
-#define URI_MAX 16384u      /* bytes of the raw target */
-#define URI_QUERY_MAX 16u   /* parameters */
+#define URI_MAX 16384u    /* bytes of the raw target */
+#define URI_QUERY_MAX 16u /* parameters */
 
 struct uri_arg {
 	const char *name, *value; /* NUL-terminated; neither holds a NUL */
@@ -19,8 +19,9 @@ struct uri_arg {
 
 struct uri {
 	char *block;
-	const char *path; /* "/v1/workspaces/w": decoded; a part holds no slash, no NUL, and is no ".", ".." or empty; UTF-8 */
-	bool slash;       /* one slash stood behind it, which path leaves out */
+	const char *
+		path; /* "/v1/workspaces/w": decoded; a part holds no slash, no NUL, and is no ".", ".." or empty; UTF-8 */
+	bool slash;   /* one slash stood behind it, which path leaves out */
 	struct uri_arg args[URI_QUERY_MAX];
 	unsigned arg_count;
 };

@@ -80,11 +80,13 @@ json_t *view_request(const struct spec *s)
 	for (unsigned i = 0; i < s->envc; i++)
 		(void)json_array_append_new(env, json_string(s->env[2 * i]));
 	for (unsigned i = 0; i < s->filec; i++)
-		(void)json_array_append_new(files, json_pack("{s:s, s:I}", "name", s->files[i].name, "size",
-							      (json_int_t)s->files[i].content.len));
+		(void)json_array_append_new(files,
+					    json_pack("{s:s, s:I}", "name", s->files[i].name,
+						      "size", (json_int_t)s->files[i].content.len));
 	set(j, "argv", s->lang == SPEC_ARGV ? json_incref(argv) : json_null());
 	json_decref(argv);
-	set(j, "language", s->lang == SPEC_ARGV ? json_null() : json_string(spec_lang_text(s->lang)));
+	set(j, "language",
+	    s->lang == SPEC_ARGV ? json_null() : json_string(spec_lang_text(s->lang)));
 	set(j, "code", s->lang == SPEC_ARGV ? json_null() : jx_str(s->code));
 	set(j, "cwd", json_string(s->cwd));
 	set(j, "job", text(s->job));
@@ -118,7 +120,9 @@ json_t *view_artifacts_of(struct ws *ws, uint64_t step)
 	struct idx_filter f = { .step = step, .limit = VIEW_LIST_MAX };
 	json_t *arr = json_array();
 
-	return ws->reader != NULL && idx_versions(ws->reader, &f, add_version, arr) < 0 ? (json_decref(arr), NULL) : arr;
+	return ws->reader != NULL && idx_versions(ws->reader, &f, add_version, arr) < 0
+		       ? (json_decref(arr), NULL)
+		       : arr;
 }
 
 json_t *view_violations_of(struct ws *ws, uint64_t step)
@@ -126,7 +130,9 @@ json_t *view_violations_of(struct ws *ws, uint64_t step)
 	struct idx_filter f = { .step = step, .limit = VIEW_LIST_MAX };
 	json_t *arr = json_array();
 
-	return ws->reader != NULL && idx_violations(ws->reader, &f, add_violation, arr) < 0 ? (json_decref(arr), NULL) : arr;
+	return ws->reader != NULL && idx_violations(ws->reader, &f, add_violation, arr) < 0
+		       ? (json_decref(arr), NULL)
+		       : arr;
 }
 
 /* ---- the step object ---- */
@@ -190,15 +196,18 @@ static void set_asked(json_t *j, const struct idx_step *s)
 	set(j, "key", jx_str(s->key));
 	set(j, "env", jx_str(s->env));
 	set(j, "limits", stored(s->limits));
-	set(j, "wiped", json_pack("{s:I, s:I}", "files", (json_int_t)s->wiped_files, "bytes", (json_int_t)s->wiped_bytes));
+	set(j, "wiped",
+	    json_pack("{s:I, s:I}", "files", (json_int_t)s->wiped_files, "bytes",
+		      (json_int_t)s->wiped_bytes));
 	set(j, "observed", stored(s->observed));
 }
 
 json_t *view_step_row(struct ws *ws, const struct idx_step *s, bool lists)
 {
 	json_t *j = json_object(), *error = stored(s->error), *hint;
-	bool silent = s->ended_ns != 0 && s->kind == STEP_RUN && s->reason == REASON_EXITED && s->exit_code == 0 &&
-		      s->stdout_bytes == 0 && s->stderr_bytes == 0 && s->artifacts == 0 && s->changes == 0;
+	bool silent = s->ended_ns != 0 && s->kind == STEP_RUN && s->reason == REASON_EXITED &&
+		      s->exit_code == 0 && s->stdout_bytes == 0 && s->stderr_bytes == 0 &&
+		      s->artifacts == 0 && s->changes == 0;
 
 	set(j, "step", jx_id(ID_STEP, s->step));
 	set(j, "workspace", json_string(ws->name));
@@ -210,7 +219,10 @@ json_t *view_step_row(struct ws *ws, const struct idx_step *s, bool lists)
 	set_lists(ws, j, s, lists);
 	set_asked(j, s);
 	hint = json_object_get(error, "hint");
-	set(j, "hint", json_is_object(hint) ? json_incref(hint) : silent ? hint_silent() : json_null());
+	set(j, "hint",
+	    json_is_object(hint) ? json_incref(hint)
+	    : silent             ? hint_silent()
+				 : json_null());
 	set(j, "error", error);
 	return j;
 }

@@ -11,7 +11,8 @@
 #include "api/spec.h"
 #include "api/ws.h"
 
-#define VIEW_LIST_MAX 10000u /* artifacts or violations within one step object; all are in their own lists */
+#define VIEW_LIST_MAX \
+	10000u /* artifacts or violations within one step object; all are in their own lists */
 
 json_t *view_version(const struct idx_version *v);
 json_t *view_violation(const struct idx_violation *v);

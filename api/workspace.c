@@ -62,7 +62,8 @@ static json_t *describe(const struct ws *ws)
 	uint64_t seq;
 	json_t *j = json_object();
 
-	if (ws->reader != NULL && idx_workspace(ws->reader, &at, &steps, &versions, &bytes, &violations) < 0)
+	if (ws->reader != NULL &&
+	    idx_workspace(ws->reader, &at, &steps, &versions, &bytes, &violations) < 0)
 		at = 0;
 	(void)json_object_set_new(j, "name", json_string(ws->name));
 	(void)json_object_set_new(j, "created_at", jx_time(at));
@@ -105,7 +106,8 @@ static void on_agent(void *ctx, int status, struct wire_msg *reply, const char *
 		failed(c, status, "an agent could not be added to", why);
 		return;
 	}
-	ws_agent_add(c->ws, ((const struct msg_agent_add_reply *)msg_body(reply))->agent_block, name);
+	ws_agent_add(c->ws, ((const struct msg_agent_add_reply *)msg_body(reply))->agent_block,
+		     name);
 	c->next_agent++;
 	add_next(c);
 }
@@ -118,9 +120,10 @@ static void add_next(struct creation *c)
 		created(c);
 		return;
 	}
-	(void)snprintf(ask.name, sizeof ask.name, "%s", json_string_value(json_array_get(c->agents, c->next_agent)));
-	peer_call(c->ws->fs, &c->call, MSG_AGENT_ADD, bytes_of(&ask, sizeof ask), bytes_of(NULL, 0), NULL, 0, WS_CALL_MS, on_agent,
-		  c);
+	(void)snprintf(ask.name, sizeof ask.name, "%s",
+		       json_string_value(json_array_get(c->agents, c->next_agent)));
+	peer_call(c->ws->fs, &c->call, MSG_AGENT_ADD, bytes_of(&ask, sizeof ask), bytes_of(NULL, 0),
+		  NULL, 0, WS_CALL_MS, on_agent, c);
 }
 
 static void on_policy(void *ctx, int status, struct wire_msg *reply, const char *why)
@@ -146,13 +149,14 @@ static void on_opened(void *ctx, int status, struct ws *ws, const char *why)
 	if (status == 0 && c->yaml != NULL)
 		status = fd_memfd("policy", bytes_str(c->yaml), &fd);
 	if (status < 0) {
-		failed(c, status == -ENOENT ? -EIO : status, "it was made, but does not open:", why);
+		failed(c, status == -ENOENT ? -EIO : status,
+		       "it was made, but does not open:", why);
 	} else if (c->yaml == NULL) {
 		add_next(c);
 	} else {
 		(void)snprintf(ask.key, sizeof ask.key, "%s", c->r->who.key);
-		peer_call(ws->fs, &c->call, MSG_POLICY_SET, bytes_of(&ask, sizeof ask), bytes_of(NULL, 0), &fd, 1, WS_CALL_MS,
-			  on_policy, c);
+		peer_call(ws->fs, &c->call, MSG_POLICY_SET, bytes_of(&ask, sizeof ask),
+			  bytes_of(NULL, 0), &fd, 1, WS_CALL_MS, on_policy, c);
 	}
 }
 
@@ -173,12 +177,14 @@ static void on_made(void *ctx, int status, struct wire_msg *reply, const char *w
 static int agents_check(const json_t *arr, struct err *err)
 {
 	if (json_array_size(arr) > IDS_AGENTS_MAX - 1)
-		return err_set(err, -EINVAL, "field 'agents' names more than %u", IDS_AGENTS_MAX - 1);
+		return err_set(err, -EINVAL, "field 'agents' names more than %u",
+			       IDS_AGENTS_MAX - 1);
 	for (size_t i = 0; i < json_array_size(arr); i++) {
 		const json_t *v = json_array_get(arr, i);
 		const char *name;
-		int rc = json_is_string(v) ? jx_text(v, "agents", IDENT_LEN_MAX, &name, err)
-					   : err_set(err, -EINVAL, "field 'agents' must hold strings");
+		int rc = json_is_string(v)
+				 ? jx_text(v, "agents", IDENT_LEN_MAX, &name, err)
+				 : err_set(err, -EINVAL, "field 'agents' must hold strings");
 
 		if (rc == 0)
 			rc = ident_check(name, "agent", err);
@@ -242,8 +248,8 @@ void h_ws_create(struct req *r)
 		return;
 	}
 	(void)snprintf(ask.name, sizeof ask.name, "%s", c->name);
-	peer_call(r->app->garthd, &c->call, MSG_WS_CREATE, bytes_of(&ask, sizeof ask), bytes_of(NULL, 0), NULL, 0, CREATE_MS,
-		  on_made, c);
+	peer_call(r->app->garthd, &c->call, MSG_WS_CREATE, bytes_of(&ask, sizeof ask),
+		  bytes_of(NULL, 0), NULL, 0, CREATE_MS, on_made, c);
 }
 
 /* ---- list and get ---- */
@@ -304,7 +310,9 @@ void h_ws_list(struct req *r)
 			continue;
 		if (ws != NULL && ws->deleting)
 			continue;
-		rc = page_add(&p, i + 1, json_pack("{s:s, s:b}", "name", list[i], "open", ws != NULL && ws->state == WS_OPEN));
+		rc = page_add(&p, i + 1,
+			      json_pack("{s:s, s:b}", "name", list[i], "open",
+					ws != NULL && ws->state == WS_OPEN));
 	}
 	for (size_t i = 0; i < n; i++)
 		free(list[i]);
@@ -338,7 +346,8 @@ static void on_deleted(void *ctx, int status, struct wire_msg *reply, const char
 	if (d->ws != NULL)
 		d->ws->deleting = false;
 	if (status < 0)
-		req_fail(d->r, status, "the workspace '%s' can't be removed: %.160s", d->r->param[0], why);
+		req_fail(d->r, status, "the workspace '%s' can't be removed: %.160s",
+			 d->r->param[0], why);
 	else
 		req_empty(d->r, 204);
 	free(d);
@@ -367,6 +376,6 @@ void h_ws_delete(struct req *r)
 		ws_policy_set(d->ws, NULL);
 	}
 	(void)snprintf(ask.name, sizeof ask.name, "%s", r->param[0]);
-	peer_call(r->app->garthd, &d->call, MSG_WS_DELETE, bytes_of(&ask, sizeof ask), bytes_of(NULL, 0), NULL, 0, DELETE_MS,
-		  on_deleted, d);
+	peer_call(r->app->garthd, &d->call, MSG_WS_DELETE, bytes_of(&ask, sizeof ask),
+		  bytes_of(NULL, 0), NULL, 0, DELETE_MS, on_deleted, d);
 }

@@ -30,8 +30,8 @@ bool ws_exists(struct app *app, const char *name)
 	struct stat st;
 
 	(void)snprintf(path, sizeof path, "workspaces/%s", name);
-	return ident_check(name, "workspace", NULL) == 0 && fstatat(app->data_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISDIR(st.st_mode);
+	return ident_check(name, "workspace", NULL) == 0 &&
+	       fstatat(app->data_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
 static struct ws *ws_make(struct app *app, const char *name)
@@ -88,7 +88,8 @@ void ws_lost(struct ws *ws, const char *why)
 	ws_close(ws);
 	steps_ws_lost(ws);
 	if (opening)
-		ws_opened(ws, -EPIPE, "the workspace's file server ended while it was being opened");
+		ws_opened(ws, -EPIPE,
+			  "the workspace's file server ended while it was being opened");
 }
 
 /* ---- what garth-fs says by itself ---- */
@@ -116,7 +117,8 @@ static int take_agent(void *ctx, uint32_t block, struct bytes name, int64_t at_n
 
 	(void)at_ns;
 	if (block > 0 && block < IDS_AGENTS_MAX && name.len < IDENT_SIZE)
-		(void)snprintf(ws->agents[block], IDENT_SIZE, "%.*s", (int)name.len, (const char *)name.p);
+		(void)snprintf(ws->agents[block], IDENT_SIZE, "%.*s", (int)name.len,
+			       (const char *)name.p);
 	return 0;
 }
 
@@ -157,7 +159,8 @@ static void on_policy(void *ctx, int status, struct wire_msg *reply, const char 
 		why = "the policy can't be read";
 	}
 	if (status < 0)
-		ws_opened(ws, status == -ENOENT ? -EIO : status, why[0] != '\0' ? why : "the policy can't be read");
+		ws_opened(ws, status == -ENOENT ? -EIO : status,
+			  why[0] != '\0' ? why : "the policy can't be read");
 	else
 		open_policy(ws, buf_view(&text));
 }
@@ -182,8 +185,8 @@ static void open_record(struct ws *ws)
 	else if (rc < 0)
 		ws_opened(ws, rc, "the record can't be read");
 	else
-		peer_call(ws->fs, &ws->call, MSG_OBJECT_OPEN, bytes_of(&ask, sizeof ask), bytes_of(NULL, 0), NULL, 0,
-			  WS_CALL_MS, on_policy, ws);
+		peer_call(ws->fs, &ws->call, MSG_OBJECT_OPEN, bytes_of(&ask, sizeof ask),
+			  bytes_of(NULL, 0), NULL, 0, WS_CALL_MS, on_policy, ws);
 }
 
 static void on_open(void *ctx, int status, struct wire_msg *reply, const char *why)
@@ -231,8 +234,8 @@ void ws_get(struct app *app, const char *name, struct ws_wait *w, ws_fn *fn, voi
 		return;
 	ws->state = WS_OPENING;
 	(void)snprintf(ask.name, sizeof ask.name, "%s", name);
-	peer_call(app->garthd, &ws->call, MSG_WS_OPEN, bytes_of(&ask, sizeof ask), bytes_of(NULL, 0), NULL, 0, WS_OPEN_MS,
-		  on_open, ws);
+	peer_call(app->garthd, &ws->call, MSG_WS_OPEN, bytes_of(&ask, sizeof ask),
+		  bytes_of(NULL, 0), NULL, 0, WS_OPEN_MS, on_open, ws);
 }
 
 int ws_agent_block(const struct ws *ws, const char *name)

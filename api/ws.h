@@ -34,7 +34,7 @@ struct ws {
 	enum ws_state state;
 	struct peer *fs;
 	struct idx_reader *reader;
-	struct policy *policy; /* whoever keeps it takes a policy_ref */
+	struct policy *policy;                   /* whoever keeps it takes a policy_ref */
 	char agents[IDS_AGENTS_MAX][IDENT_SIZE]; /* by block; "" none */
 	struct call call;
 	struct ws_wait *waits;
