@@ -142,7 +142,7 @@ def write_report(path, e, shown):
         os.close(fd)
 
 
-def show(e):
+def show(e, tb):
     """Print the exception as the interpreter does, by the program's own hook if it has one; give back what it printed."""
     import io
 
@@ -151,12 +151,12 @@ def show(e):
     try:
         sys.stderr = tape
         with deadline(SHOW_S):
-            sys.__excepthook__(type(e), e, e.__traceback__)
+            sys.__excepthook__(type(e), e, tb)
     finally:
         sys.stderr = err
     shown = tape.getvalue()
     if hook is not sys.__excepthook__:
-        hook(type(e), e, e.__traceback__)
+        hook(type(e), e, tb)
     elif err is not None:
         err.write(shown)
         err.flush()
@@ -165,13 +165,14 @@ def show(e):
 
 def fail(e, report, pid):
     """Tell what happened; never raises."""
-    tb = e.__traceback__
+    place = BaseException.__dict__["__traceback__"]  # past what its class may say to e.__traceback__
+    tb = place.__get__(e)
     while tb is not None and tb.tb_frame.f_globals is globals():
         tb = tb.tb_next
-    e.__traceback__ = tb
+    place.__set__(e, tb)
     shown = ""
     try:
-        shown = show(e)
+        shown = show(e, tb)
     except BaseException:
         pass
     try:
@@ -209,6 +210,8 @@ def main():
         __builtins__=__builtins__,
         __loader__=type(runner.__loader__)("__main__", path),
     )
+    if "__annotations__" in globals():  # before 3.14
+        module.__dict__["__annotations__"] = {}
     sys.modules["__main__"] = module
     try:
         exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
