@@ -34,12 +34,75 @@ static int close_box(void **state)
 }
 
 struct program {
+	const char *name;
 	const char *needs; /* a shell test that says whether it is installed */
 	const char *text;  /* prints "fine" as its last line */
 };
 
-static void run_program(void **state, const struct program *p)
+static const struct program programs[] = {
+	{ "python", "command -v python3",
+	  "python3 -c 'import multiprocessing as m, subprocess, asyncio, threading, tempfile, "
+	  "sqlite3, ssl, ctypes, mmap, os\n"
+	  "print(m.Pool(2).map(abs, [-1, -2]))\n"
+	  "t = threading.Thread(target=print, args=(1,)); t.start(); t.join()\n"
+	  "async def f():\n p = await asyncio.create_subprocess_exec(\"true\"); await p.wait()\n"
+	  " s = await asyncio.start_server(lambda r, w: w.close(), \"127.0.0.1\", 0); s.close()\n"
+	  "asyncio.run(f())\n"
+	  "os.pidfd_open(os.getpid()); os.memfd_create(\"x\"); os.sched_getaffinity(0)\n"
+	  "tempfile.TemporaryFile().write(b\"x\")' && echo fine" },
+	{ "numpy", "python3 -c 'import numpy'",
+	  "python3 -c 'import numpy as n; print(n.linalg.inv(n.eye(200)).sum())' && echo fine" },
+	{ "pandas", "python3 -c 'import pandas'",
+	  "printf 'a,b\\n1,2\\n3,4\\n' >x.csv; python3 -c 'import pandas as p; "
+	  "print(p.read_csv(\"x.csv\").groupby(\"a\").sum())' && echo fine" },
+	{ "matplotlib", "python3 -c 'import matplotlib'",
+	  "python3 -c 'import matplotlib.pyplot as p; p.plot([1, 2]); p.savefig(\"x.png\")' && [ "
+	  "-s "
+	  "x.png ] && echo fine" },
+	{ "node", "command -v node",
+	  "node -e 'const {Worker} = require(\"worker_threads\"); const c = "
+	  "require(\"child_process\"); c.execSync(\"true\");"
+	  "new Worker(\"require(\\\"fs\\\").readdirSync(\\\"/\\\")\", {eval: true}).on(\"exit\", "
+	  "() "
+	  "=> require(\"http\").createServer().listen(0, function() "
+	  "{ this.close(() => console.log(\"fine\")) }))'" },
+	{ "gcc", "command -v gcc && command -v make",
+	  "printf 'int main(void){return 0;}' >x.c; printf 'x: x.c\\n\\tgcc -o x x.c\\n' "
+	  ">Makefile; "
+	  "make -j2 && ./x && echo fine" },
+	{ "git", "command -v git",
+	  "mkdir g && cd g && git init -q . && echo x >f && git add f && git -c user.name=n -c "
+	  "user.email=e@x commit -qm m && git clone -q . ../h && "
+	  "git gc -q && echo fine" },
+	{ "tar", "command -v tar",
+	  "mkdir tt; cd tt; mkdir t; echo x >t/x; ln t/x t/y; tar czf t.tgz t && rm -r t && tar xf "
+	  "t.tgz && cat t/y "
+	  "&& echo fine" },
+	{ "sqlite", "command -v sqlite3",
+	  "sqlite3 d.db 'pragma journal_mode=wal; create table t(a); insert into t values (1); "
+	  "select * from t' && echo fine" },
+	{ "perl", "command -v perl",
+	  "perl -e 'my $p = fork; if (!$p) { exit 0 } waitpid $p, 0; print \"fine\\n\"'" },
+	{ "coreutils", "true",
+	  "mkdir c && cd c && cp /usr/bin/env e && cp -a e f && mv f g && ln -s g h && touch -d "
+	  "yesterday g && sort -T "
+	  ". e >/dev/null; timeout 5 true; nice true; "
+	  "mkfifo p && (echo x >p &) && cat p && find . | xargs -P2 ls >/dev/null && df . && nproc "
+	  "&& id -u && stat g && echo fine" },
+};
+
+static const struct program *program_of(const char *name)
 {
+	const struct program *p = programs;
+
+	while (strcmp(p->name, name) != 0)
+		p++;
+	return p;
+}
+
+static void run_program(void **state, const char *name)
+{
+	const struct program *p = program_of(name);
 	const char *ask[] = { "bash", "-c", p->needs, NULL },
 		   *argv[] = { "bash", "-c", p->text, NULL };
 	const char *env[] = { "HOME=/home/user", "PATH=/usr/local/bin:/usr/bin:/bin",
@@ -65,60 +128,60 @@ static void run_program(void **state, const struct program *p)
 	box_end_fini(&e);
 }
 
-#define PROGRAM(name, needs, text)                               \
-	static void test_program_##name##_works(void **state)    \
-	{                                                        \
-		static const struct program p = { needs, text }; \
-                                                                 \
-		run_program(state, &p);                          \
-	}
+static void test_program_python_works(void **state)
+{
+	run_program(state, "python");
+}
 
-PROGRAM(python, "command -v python3",
-	"python3 -c 'import multiprocessing as m, subprocess, asyncio, threading, tempfile, "
-	"sqlite3, ssl, ctypes, mmap, os\n"
-	"print(m.Pool(2).map(abs, [-1, -2]))\n"
-	"t = threading.Thread(target=print, args=(1,)); t.start(); t.join()\n"
-	"async def f():\n p = await asyncio.create_subprocess_exec(\"true\"); await p.wait()\n"
-	" s = await asyncio.start_server(lambda r, w: w.close(), \"127.0.0.1\", 0); s.close()\n"
-	"asyncio.run(f())\n"
-	"os.pidfd_open(os.getpid()); os.memfd_create(\"x\"); os.sched_getaffinity(0)\n"
-	"tempfile.TemporaryFile().write(b\"x\")' && echo fine")
-PROGRAM(numpy, "python3 -c 'import numpy'",
-	"python3 -c 'import numpy as n; print(n.linalg.inv(n.eye(200)).sum())' && echo fine")
-PROGRAM(pandas, "python3 -c 'import pandas'",
-	"printf 'a,b\\n1,2\\n3,4\\n' >x.csv; python3 -c 'import pandas as p; "
-	"print(p.read_csv(\"x.csv\").groupby(\"a\").sum())' && echo fine")
-PROGRAM(matplotlib, "python3 -c 'import matplotlib'",
-	"python3 -c 'import matplotlib.pyplot as p; p.plot([1, 2]); p.savefig(\"x.png\")' && [ -s "
-	"x.png ] && echo fine")
-PROGRAM(node, "command -v node",
-	"node -e 'const {Worker} = require(\"worker_threads\"); const c = "
-	"require(\"child_process\"); c.execSync(\"true\");"
-	"new Worker(\"require(\\\"fs\\\").readdirSync(\\\"/\\\")\", {eval: true}).on(\"exit\", () "
-	"=> require(\"http\").createServer().listen(0, function() "
-	"{ this.close(() => console.log(\"fine\")) }))'")
-PROGRAM(gcc, "command -v gcc && command -v make",
-	"printf 'int main(void){return 0;}' >x.c; printf 'x: x.c\\n\\tgcc -o x x.c\\n' >Makefile; "
-	"make -j2 && ./x && echo fine")
-PROGRAM(git, "command -v git",
-	"mkdir g && cd g && git init -q . && echo x >f && git add f && git -c user.name=n -c "
-	"user.email=e@x commit -qm m && git clone -q . ../h && "
-	"git gc -q && echo fine")
-PROGRAM(tar, "command -v tar",
-	"mkdir tt; cd tt; mkdir t; echo x >t/x; ln t/x t/y; tar czf t.tgz t && rm -r t && tar xf "
-	"t.tgz && cat t/y "
-	"&& echo fine")
-PROGRAM(sqlite, "command -v sqlite3",
-	"sqlite3 d.db 'pragma journal_mode=wal; create table t(a); insert into t values (1); "
-	"select * from t' && echo fine")
-PROGRAM(perl, "command -v perl",
-	"perl -e 'my $p = fork; if (!$p) { exit 0 } waitpid $p, 0; print \"fine\\n\"'")
-PROGRAM(coreutils, "true",
-	"mkdir c && cd c && cp /usr/bin/env e && cp -a e f && mv f g && ln -s g h && touch -d "
-	"yesterday g && sort -T "
-	". e >/dev/null; timeout 5 true; nice true; "
-	"mkfifo p && (echo x >p &) && cat p && find . | xargs -P2 ls >/dev/null && df . && nproc "
-	"&& id -u && stat g && echo fine")
+static void test_program_numpy_works(void **state)
+{
+	run_program(state, "numpy");
+}
+
+static void test_program_pandas_works(void **state)
+{
+	run_program(state, "pandas");
+}
+
+static void test_program_matplotlib_works(void **state)
+{
+	run_program(state, "matplotlib");
+}
+
+static void test_program_node_works(void **state)
+{
+	run_program(state, "node");
+}
+
+static void test_program_gcc_works(void **state)
+{
+	run_program(state, "gcc");
+}
+
+static void test_program_git_works(void **state)
+{
+	run_program(state, "git");
+}
+
+static void test_program_tar_works(void **state)
+{
+	run_program(state, "tar");
+}
+
+static void test_program_sqlite_works(void **state)
+{
+	run_program(state, "sqlite");
+}
+
+static void test_program_perl_works(void **state)
+{
+	run_program(state, "perl");
+}
+
+static void test_program_coreutils_works(void **state)
+{
+	run_program(state, "coreutils");
+}
 
 static void test_landlock_and_mounts_hold(void **state)
 {

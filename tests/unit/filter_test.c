@@ -121,84 +121,84 @@ static int verdict(long nr, uint64_t a0, uint64_t a1, uint64_t a2)
 								  : ODD;
 }
 
+static const struct {
+	long nr;
+	uint64_t a0, a1, a2;
+	int want;
+} arg_rows[] = {
+	{ SYS_read, 0, 0, 0, ALLOW },
+	{ SYS_ptrace, 0, 0, 0, EPERM },
+	{ SYS_clone3, 0, 0, 0, ENOSYS },
+	{ 1000, 0, 0, 0, ENOSYS },
+	{ -1, 0, 0, 0, ENOSYS },
+	{ SYS_clone, 0x1200011, 0, 0, ALLOW },
+	{ SYS_clone, 0x3d0f00, 0, 0, ALLOW },
+	{ SYS_clone, CLONE_NEWNS, 0, 0, EPERM },
+	{ SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, EPERM },
+	{ SYS_clone, CLONE_NEWPID | CLONE_NEWNET, 0, 0, EPERM },
+	{ SYS_clone, CLONE_NEWUTS, 0, 0, EPERM },
+	{ SYS_clone, CLONE_NEWIPC, 0, 0, EPERM },
+	{ SYS_clone, CLONE_NEWCGROUP, 0, 0, EPERM },
+	{ SYS_clone, 0x80, 0, 0, EPERM },
+	{ SYS_clone, HIGH | CLONE_NEWUSER, 0, 0, EPERM },
+	{ SYS_clone, 0x7e020080, 0, 0, EPERM },
+	{ SYS_ioctl, 0, 0x5401, 0, ALLOW },
+	{ SYS_ioctl, 0, 0x5413, 0, ALLOW },
+	{ SYS_ioctl, 0, TIOCSTI, 0, EPERM },
+	{ SYS_ioctl, 0, HIGH | TIOCSTI, 0, EPERM },
+	{ SYS_ioctl, 0, TIOCLINUX, 0, EPERM },
+	{ SYS_ioctl, 7, HIGH | TIOCLINUX, 9, EPERM },
+	{ SYS_ioctl, 0, TIOCSETD, 0, EPERM },
+	{ SYS_ioctl, 0, 0xffffffff, 0, ALLOW },
+	{ SYS_ioctl, 0, 0, 0, ALLOW },
+	{ SYS_prctl, PR_SET_NAME, 0, 0, ALLOW },
+	{ SYS_prctl, PR_SET_NO_NEW_PRIVS, 0, 0, ALLOW },
+	{ SYS_prctl, PR_SET_MM, 0, 0, EPERM },
+	{ SYS_prctl, HIGH | PR_SET_MM, 0, 0, EPERM },
+	{ SYS_prctl, 62, 0, 0, EPERM },
+	{ SYS_prctl, 0x53564d41, 0, 0, ALLOW },
+	{ SYS_personality, 0, 0, 0, ALLOW },
+	{ SYS_personality, 0xffffffff, 0, 0, ALLOW },
+	{ SYS_personality, 0x40000, 0, 0, ALLOW },
+	{ SYS_personality, 0x400000, 0, 0, EPERM },
+	{ SYS_personality, 1, 0, 0, EPERM },
+	{ SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ALLOW },
+	{ SYS_socket, AF_UNIX, SOCK_SEQPACKET, 0, ALLOW },
+	{ SYS_socket, AF_INET, SOCK_STREAM, 0, ALLOW },
+	{ SYS_socket, AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 6, ALLOW },
+	{ SYS_socket, AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 17, ALLOW },
+	{ SYS_socket, AF_INET6, SOCK_DGRAM, 0, ALLOW },
+	{ SYS_socket, AF_INET, SOCK_STREAM, 262, EPROTONOSUPPORT },
+	{ SYS_socket, AF_INET, SOCK_STREAM, 132, EPROTONOSUPPORT },
+	{ SYS_socket, AF_INET, SOCK_DGRAM, 1, ENOSYS },
+	{ SYS_socket, AF_INET, SOCK_RAW, 0, EPERM },
+	{ SYS_socket, AF_INET6, SOCK_RAW, 58, EPERM },
+	{ SYS_socket, AF_INET, 6, 0, EPERM },
+	{ SYS_socket, HIGH | AF_INET, SOCK_RAW, 1, EPERM },
+	{ SYS_socket, AF_INET, HIGH | SOCK_RAW, 1, EPERM },
+	{ SYS_socket, AF_NETLINK, SOCK_RAW, 0, ALLOW },
+	{ SYS_socket, AF_NETLINK, SOCK_RAW, 9, EPERM },
+	{ SYS_socket, AF_NETLINK, SOCK_RAW, HIGH, EPERM },
+	{ SYS_socket, AF_PACKET, SOCK_RAW, 3, EPERM },
+	{ SYS_socket, HIGH | AF_PACKET, SOCK_RAW, 3, EPERM },
+	{ SYS_socket, AF_VSOCK, SOCK_STREAM, 0, EPERM },
+	{ SYS_socket, AF_ALG, SOCK_SEQPACKET, 0, EPERM },
+	{ SYS_socket, AF_BLUETOOTH, SOCK_RAW, 1, EPERM },
+	{ SYS_socket, 0, SOCK_STREAM, 0, EPERM },
+	{ SYS_socket, 0xffffffff, SOCK_STREAM, 0, EPERM },
+	{ SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, ALLOW },
+	{ SYS_socketpair, AF_TIPC, SOCK_STREAM, 0, EPERM },
+};
+
 static void test_filter_arguments_decide(void **state)
 {
-	static const struct {
-		long nr;
-		uint64_t a0, a1, a2;
-		int want;
-	} rows[] = {
-		{ SYS_read, 0, 0, 0, ALLOW },
-		{ SYS_ptrace, 0, 0, 0, EPERM },
-		{ SYS_clone3, 0, 0, 0, ENOSYS },
-		{ 1000, 0, 0, 0, ENOSYS },
-		{ -1, 0, 0, 0, ENOSYS },
-		{ SYS_clone, 0x1200011, 0, 0, ALLOW },
-		{ SYS_clone, 0x3d0f00, 0, 0, ALLOW },
-		{ SYS_clone, CLONE_NEWNS, 0, 0, EPERM },
-		{ SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, EPERM },
-		{ SYS_clone, CLONE_NEWPID | CLONE_NEWNET, 0, 0, EPERM },
-		{ SYS_clone, CLONE_NEWUTS, 0, 0, EPERM },
-		{ SYS_clone, CLONE_NEWIPC, 0, 0, EPERM },
-		{ SYS_clone, CLONE_NEWCGROUP, 0, 0, EPERM },
-		{ SYS_clone, 0x80, 0, 0, EPERM },
-		{ SYS_clone, HIGH | CLONE_NEWUSER, 0, 0, EPERM },
-		{ SYS_clone, 0x7e020080, 0, 0, EPERM },
-		{ SYS_ioctl, 0, 0x5401, 0, ALLOW },
-		{ SYS_ioctl, 0, 0x5413, 0, ALLOW },
-		{ SYS_ioctl, 0, TIOCSTI, 0, EPERM },
-		{ SYS_ioctl, 0, HIGH | TIOCSTI, 0, EPERM },
-		{ SYS_ioctl, 0, TIOCLINUX, 0, EPERM },
-		{ SYS_ioctl, 7, HIGH | TIOCLINUX, 9, EPERM },
-		{ SYS_ioctl, 0, TIOCSETD, 0, EPERM },
-		{ SYS_ioctl, 0, 0xffffffff, 0, ALLOW },
-		{ SYS_ioctl, 0, 0, 0, ALLOW },
-		{ SYS_prctl, PR_SET_NAME, 0, 0, ALLOW },
-		{ SYS_prctl, PR_SET_NO_NEW_PRIVS, 0, 0, ALLOW },
-		{ SYS_prctl, PR_SET_MM, 0, 0, EPERM },
-		{ SYS_prctl, HIGH | PR_SET_MM, 0, 0, EPERM },
-		{ SYS_prctl, 62, 0, 0, EPERM },
-		{ SYS_prctl, 0x53564d41, 0, 0, ALLOW },
-		{ SYS_personality, 0, 0, 0, ALLOW },
-		{ SYS_personality, 0xffffffff, 0, 0, ALLOW },
-		{ SYS_personality, 0x40000, 0, 0, ALLOW },
-		{ SYS_personality, 0x400000, 0, 0, EPERM },
-		{ SYS_personality, 1, 0, 0, EPERM },
-		{ SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ALLOW },
-		{ SYS_socket, AF_UNIX, SOCK_SEQPACKET, 0, ALLOW },
-		{ SYS_socket, AF_INET, SOCK_STREAM, 0, ALLOW },
-		{ SYS_socket, AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 6, ALLOW },
-		{ SYS_socket, AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 17, ALLOW },
-		{ SYS_socket, AF_INET6, SOCK_DGRAM, 0, ALLOW },
-		{ SYS_socket, AF_INET, SOCK_STREAM, 262, EPROTONOSUPPORT },
-		{ SYS_socket, AF_INET, SOCK_STREAM, 132, EPROTONOSUPPORT },
-		{ SYS_socket, AF_INET, SOCK_DGRAM, 1, ENOSYS },
-		{ SYS_socket, AF_INET, SOCK_RAW, 0, EPERM },
-		{ SYS_socket, AF_INET6, SOCK_RAW, 58, EPERM },
-		{ SYS_socket, AF_INET, 6, 0, EPERM },
-		{ SYS_socket, HIGH | AF_INET, SOCK_RAW, 1, EPERM },
-		{ SYS_socket, AF_INET, HIGH | SOCK_RAW, 1, EPERM },
-		{ SYS_socket, AF_NETLINK, SOCK_RAW, 0, ALLOW },
-		{ SYS_socket, AF_NETLINK, SOCK_RAW, 9, EPERM },
-		{ SYS_socket, AF_NETLINK, SOCK_RAW, HIGH, EPERM },
-		{ SYS_socket, AF_PACKET, SOCK_RAW, 3, EPERM },
-		{ SYS_socket, HIGH | AF_PACKET, SOCK_RAW, 3, EPERM },
-		{ SYS_socket, AF_VSOCK, SOCK_STREAM, 0, EPERM },
-		{ SYS_socket, AF_ALG, SOCK_SEQPACKET, 0, EPERM },
-		{ SYS_socket, AF_BLUETOOTH, SOCK_RAW, 1, EPERM },
-		{ SYS_socket, 0, SOCK_STREAM, 0, EPERM },
-		{ SYS_socket, 0xffffffff, SOCK_STREAM, 0, EPERM },
-		{ SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, ALLOW },
-		{ SYS_socketpair, AF_TIPC, SOCK_STREAM, 0, EPERM },
-	};
-
 	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		int got = verdict(rows[i].nr, rows[i].a0, rows[i].a1, rows[i].a2);
+	for (size_t i = 0; i < sizeof arg_rows / sizeof arg_rows[0]; i++) {
+		int got = verdict(arg_rows[i].nr, arg_rows[i].a0, arg_rows[i].a1, arg_rows[i].a2);
 
-		if (got != rows[i].want)
-			fail_msg("row %zu (call %ld): %d, not %d", i, rows[i].nr, got,
-				 rows[i].want);
+		if (got != arg_rows[i].want)
+			fail_msg("row %zu (call %ld): %d, not %d", i, arg_rows[i].nr, got,
+				 arg_rows[i].want);
 	}
 }
 
