@@ -72,7 +72,7 @@ static int broke_off(const struct run_stream *s)
 		return EXIT_NO_SERVER;
 	}
 	(void)fprintf(stderr,
-		      "garth: ended: lost (the connection broke; 'garth step %s' may know more)\n",
+		      "garth: ended: lost (the stream broke off; 'garth step %s' may know more)\n",
 		      s->id);
 	return EXIT_LOST;
 }
@@ -100,18 +100,19 @@ static int stream_end(struct streaming *t, int r, const struct err *err)
 	return broke_off(&t->s);
 }
 
-static int run_streaming(struct client *c, struct request *q)
+static int run_streaming(struct client *c, const struct request *asked)
 {
 	struct streaming t = { .whole = { 0 } };
+	struct request q = *asked;
 	struct err err = { 0 };
 	int r;
 
 	run_stream_init(&t.s, STDOUT_FILENO, STDERR_FILENO);
 	buf_init(&t.whole, CLIENT_BODY_MAX);
-	q->headers[0] = "Accept: application/x-ndjson";
-	q->sink = sink;
-	q->ctx = &t;
-	r = client_ask(c, q, &t.a, &err);
+	q.headers[0] = "Accept: application/x-ndjson";
+	q.sink = sink;
+	q.ctx = &t;
+	r = client_ask(c, &q, &t.a, &err);
 	r = stream_end(&t, r, &err);
 	run_stream_fini(&t.s);
 	answer_fini(&t.a);

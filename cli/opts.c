@@ -186,7 +186,6 @@ static unsigned tables(const struct opt_usage *u, struct getopt_tables *t)
 	unsigned n = 0;
 	char *l = t->letters;
 
-	memset(t, 0, sizeof *t);
 	if (u->stop_at_first)
 		*l++ = '+';
 	*l++ = ':';
@@ -233,7 +232,7 @@ static int not_understood(const struct opt_usage *u, int c, char **argv)
 
 int opts_parse(const struct opt_usage *u, int argc, char **argv, char ***ret_args, int *ret_count)
 {
-	struct getopt_tables t;
+	struct getopt_tables t = { .letters = "" };
 	int c, r;
 
 	(void)tables(u, &t);

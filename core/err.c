@@ -15,6 +15,8 @@
 #undef err_wrap
 #undef err_errno
 
+#define MSG_SIZE sizeof(((struct err *)NULL)->msg)
+
 static void put(struct err *err, int code, const char *text)
 {
 	size_t len = strnlen(text, sizeof err->msg - 1);
@@ -26,7 +28,7 @@ static void put(struct err *err, int code, const char *text)
 
 int err_set(struct err *err, int code, const char *fmt, ...)
 {
-	char text[sizeof err->msg];
+	char text[MSG_SIZE];
 	va_list ap;
 
 	if (!err)
@@ -40,19 +42,19 @@ int err_set(struct err *err, int code, const char *fmt, ...)
 
 int err_wrap(struct err *err, int code, const char *fmt, ...)
 {
-	char text[sizeof err->msg * 2];
+	char text[MSG_SIZE * 2];
 	va_list ap;
 	int n;
 
 	if (!err)
 		return code;
 	va_start(ap, fmt);
-	n = vsnprintf(text, sizeof err->msg, fmt, ap);
+	n = vsnprintf(text, MSG_SIZE, fmt, ap);
 	va_end(ap);
 	if (n < 0)
 		n = 0;
-	if ((size_t)n >= sizeof err->msg)
-		n = (int)sizeof err->msg - 1;
+	if ((size_t)n >= MSG_SIZE)
+		n = (int)MSG_SIZE - 1;
 	if (err->code != 0 && err->msg[0])
 		(void)snprintf(text + n, sizeof text - (size_t)n, ": %s", err->msg);
 	put(err, code, text);
@@ -61,7 +63,7 @@ int err_wrap(struct err *err, int code, const char *fmt, ...)
 
 int err_errno(struct err *err, int code, const char *fmt, ...)
 {
-	char text[sizeof err->msg * 2];
+	char text[MSG_SIZE * 2];
 	const char *why =
 		strerrordesc_np(-code); /* unlike strerror: safe in threads, never localized */
 	va_list ap;
@@ -70,12 +72,12 @@ int err_errno(struct err *err, int code, const char *fmt, ...)
 	if (!err)
 		return code;
 	va_start(ap, fmt);
-	n = vsnprintf(text, sizeof err->msg, fmt, ap);
+	n = vsnprintf(text, MSG_SIZE, fmt, ap);
 	va_end(ap);
 	if (n < 0)
 		n = 0;
-	if ((size_t)n >= sizeof err->msg)
-		n = (int)sizeof err->msg - 1;
+	if ((size_t)n >= MSG_SIZE)
+		n = (int)MSG_SIZE - 1;
 	if (why)
 		(void)snprintf(text + n, sizeof text - (size_t)n, ": %s", why);
 	else

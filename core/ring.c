@@ -77,7 +77,7 @@ static struct slot *slot_at(const struct ring *r, uint64_t pos)
 
 static bool committed(const struct ring *r, uint64_t pos)
 {
-	return atomic_load_explicit(&slot_at(r, pos)->seq, memory_order_acquire) == pos + 1;
+	return atomic_load(&slot_at(r, pos)->seq) == pos + 1;
 }
 
 static unsigned slots_of(size_t len)
@@ -161,12 +161,13 @@ static void wait_for_room(struct ring *r, uint64_t end)
 	}
 }
 
+/*
+ * Four accesses decide whether the reader sleeps through an event: here the commit, then the look at reader_sleeps; there the store
+ * of reader_sleeps, then the look at the slot. All are sequentially consistent, so one of the two sees the other.
+ */
 static void wake_reader(struct header *h)
 {
-	atomic_thread_fence(
-		memory_order_seq_cst); /* the commit is seen before we look whether the reader sleeps */
-	if (atomic_load_explicit(&h->reader_sleeps, memory_order_relaxed) == 0 ||
-	    atomic_exchange(&h->reader_sleeps, 0) == 0)
+	if (atomic_load(&h->reader_sleeps) == 0 || atomic_exchange(&h->reader_sleeps, 0) == 0)
 		return;
 	(void)atomic_fetch_add(&h->news, 1);
 	futex_wake(&h->news);
@@ -190,7 +191,7 @@ int ring_put(struct ring *r, struct bytes event, uint64_t *ret_end)
 		s->len = (uint32_t)event.len;
 		s->part = i;
 		memcpy(s->data, p + off, n);
-		atomic_store_explicit(&s->seq, pos + i + 1, memory_order_release);
+		atomic_store(&s->seq, pos + i + 1);
 	}
 	wake_reader(r->h);
 	if (ret_end)
@@ -278,7 +279,6 @@ void ring_wait(struct ring *r, uint64_t pos, int timeout_ms)
 		if (news_for_reader(r, pos) || (timeout_ms >= 0 && left <= 0))
 			break;
 		atomic_store(&h->reader_sleeps, 1);
-		atomic_thread_fence(memory_order_seq_cst);
 		if (news_for_reader(r, pos))
 			break;
 		futex_wait(&h->news, seen, timeout_ms < 0 ? -1 : (int)left);
