@@ -121,7 +121,7 @@ static int failed(int r, const struct clone_note *n, struct err *err)
 int keeper_fs_fork(struct keeper *k, struct err *err)
 {
 	autofd sync_theirs = -1, fs_theirs = -1;
-	struct clone_note n;
+	struct clone_note n = { 0 };
 	int pair[2];
 	int r = fd_seqpair(pair);
 

@@ -372,7 +372,7 @@ static int make(struct daemon *d, struct workspace *w, const struct msg_sb_creat
 		struct err *err)
 {
 	struct sandbox *s = calloc(1, sizeof *s);
-	uint32_t gid_base;
+	uint32_t gid_base = 0;
 	int r;
 
 	if (!s)

@@ -14,9 +14,9 @@ static bool lives(struct sandbox *s, struct ask *a)
 {
 	struct err err = { 0 };
 
-	if (s && s->state == LIFE_LIVE)
-		return true;
 	invariant(s);
+	if (s->state == LIFE_LIVE)
+		return true;
 	ask_answer(s->d, a, err_set(&err, -ENOENT, "the sandbox is not running"), &err);
 	return false;
 }

@@ -68,7 +68,7 @@ void reactor_timer_set(struct reactor *l, struct reactor_timer *t, int64_t delay
 		    void *ctx)
 {
 	int64_t now = clock_mono_ns();
-	struct reactor_timer **p = &l->timers;
+	struct reactor_timer **p;
 
 	reactor_timer_clear(l, t);
 	*t = (struct reactor_timer){ .fire = fire, .ctx = ctx, .on = true };

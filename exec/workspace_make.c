@@ -115,5 +115,5 @@ void workspace_delete(struct workspace *w, struct ask a)
 void workspaces_free(struct daemon *d)
 {
 	while (d->workspaces)
-		forget(d->workspaces);
+		forget(d->workspaces); /* NOLINT(clang-analyzer-unix.Malloc): forget takes it off the list */
 }

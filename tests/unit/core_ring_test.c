@@ -284,7 +284,7 @@ struct count {
 /* Everything that is there now. A writer's events come in its order without a gap, none twice. */
 static void drain(struct fixture *f, struct count *c, bool recover)
 {
-	struct note n;
+	struct note n = { 0 };
 	size_t len = 0;
 	int r;
 
