@@ -74,6 +74,7 @@ static void confine(void)
 	struct rlimit none = { 0, 0 }, files;
 
 	(void)setrlimit(RLIMIT_CORE, &none);
+	(void)prctl(PR_SET_NAME, "garth-api", 0, 0, 0); /* it was executed by descriptor */
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	(void)umask(077);

@@ -77,6 +77,12 @@ must_check int up_start_garthd(struct up *u, struct err *err);
 must_check int up_start_api(struct up *u, struct err *err);
 void up_sweep(const struct up *u); /* garthd --sweep, waited for */
 
+/*
+ * up_room.c. A mount namespace in which the data folder stands at `place` too, without workspaces' mounts; for a program without
+ * rights. False: errno says why. For a child before exec.
+ */
+bool up_room_enter(const char *data, const char *place);
+
 /* up_run.c. The exit code. */
 int up_run(struct up *u);
 

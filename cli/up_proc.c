@@ -26,7 +26,8 @@ struct program {
 	const char *const *argv;
 	int fds[FDS_MAX]; /* become 3, 4 */
 	unsigned n;
-	uint32_t id; /* uid and gid; 0: root */
+	uint32_t id;      /* uid and gid; 0: root */
+	const char *room; /* where it finds the data folder; NULL: in its place */
 };
 
 static bool place_fds(const struct up *u, const struct program *p)
@@ -65,6 +66,7 @@ static _Noreturn void child(const struct up *u, const struct program *p, pid_t p
 	char log_env[64];
 	const char *env[] = { "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", NULL, NULL };
 	sigset_t none;
+	int program;
 
 	if (log && (size_t)snprintf(log_env, sizeof log_env, "GARTH_LOG=%s", log) < sizeof log_env)
 		env[2] = log_env;
@@ -72,9 +74,18 @@ static _Noreturn void child(const struct up *u, const struct program *p, pid_t p
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)snprintf(path, sizeof path, "%s/%s", u->libexec, p->name);
-	if (place_fds(u, p) && become(p->id) &&
-	    prctl(PR_SET_PDEATHSIG, (long)SIGKILL, 0L, 0L, 0L) == 0 && getppid() == parent)
-		(void)syscall(SYS_execve, path, p->argv, env);
+	/* Opened as root: the program's folder may be closed to others too. */
+	program = open(path, O_RDONLY | O_CLOEXEC);
+	if (program >= 0)
+		program = fcntl(program, F_DUPFD_CLOEXEC, ABOVE);
+	if (program >= 0 && place_fds(u, p) &&
+	    (p->room == NULL || up_room_enter(u->data, p->room)) && become(p->id) &&
+	    prctl(PR_SET_PDEATHSIG, (long)SIGKILL, 0L, 0L, 0L) == 0 && getppid() == parent) {
+		if (p->room == NULL)
+			(void)syscall(SYS_execve, path, p->argv, env);
+		else
+			(void)syscall(SYS_execveat, program, "", p->argv, env, AT_EMPTY_PATH);
+	}
 	(void)fprintf(stderr, "garth: could not execute %s: %s\n", path, strerrordesc_np(errno));
 	_exit(127);
 }
@@ -118,9 +129,11 @@ int up_start_garthd(struct up *u, struct err *err)
 int up_start_api(struct up *u, struct err *err)
 {
 	char queue[16], n[16];
-	const char *const argv[] = { "garth-api", "--data", u->data,       "--url", u->url,
+	const char *const argv[] = { "garth-api", "--data", u->run,        "--url", u->url,
 				     "--queue",   queue,    "--sandboxes", n,       NULL };
-	struct program p = { .name = "garth-api", .argv = argv, .n = 2, .id = u->cfg.ids_first };
+	struct program p = {
+		.name = "garth-api", .argv = argv, .n = 2, .id = u->cfg.ids_first, .room = u->run
+	};
 	struct msg_api_new hello = { { 0 } };
 	autofd ours = -1, theirs = -1;
 	int pair[2];
