@@ -253,8 +253,9 @@ static void test_python_error_is_reported_with_a_hint(void **state)
 	run(state, &s, &e);
 	assert_int_equal(WEXITSTATUS(e.wait), 1);
 	/* Python 3.13 underlines the call between the two */
-	has(&e.err, "Traceback (most recent call last):\n  File \"/run/garth/code/main.py\", line 5, "
-		    "in <module>\n    open('dta.csv')\n");
+	has(&e.err,
+	    "Traceback (most recent call last):\n  File \"/run/garth/code/main.py\", line 5, "
+	    "in <module>\n    open('dta.csv')\n");
 	has(&e.err, "\nFileNotFoundError: [Errno 2] No such file or directory: 'dta.csv'\n");
 	assert_null(strstr(buf_str(&e.err), "runner.py"));
 	has(&e.report, "{\"name\": \"FileNotFoundError\", \"value\": \"[Errno 2] No such file or "
