@@ -12,6 +12,7 @@ GARTH_BIN=${GARTH_BIN:-$HERE/../../build/bin}
 [ -x "$GARTH_BIN/garth" ] && PATH=$GARTH_BIN:$PATH
 READY_S=60 # seconds that a server may take to start
 TMP=$(mktemp -d /tmp/garth-weather.XXXXXX)
+chmod 711 "$TMP" # garth-api, with a uid of its own, must get through
 DATA=$TMP/data
 W=weather
 UP_PID=

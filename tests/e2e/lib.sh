@@ -10,6 +10,7 @@ SRC=${GARTH_SRC:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
 GARTH_BIN=${GARTH_BIN:-$SRC/build/bin}
 PATH=$GARTH_BIN:$PATH
 TMP=$(mktemp -d "${GARTH_TEST_TMP:-/tmp}/garth-e2e.XXXXXX")
+chmod 711 "$TMP" # garth-api, with a uid of its own, must get through
 DATA=$TMP/data
 READY_S=60
 STOP_S=40
