@@ -82,35 +82,10 @@ static int say(int out, json_t *j)
 	return rc;
 }
 
-int audit_verify(const struct audit_job *job)
-{
-	struct work w = { .job = job, .msg = malloc(sizeof *w.msg) };
-	struct idx_verify v = { 0 };
-	struct err err = { 0 };
-	json_t *j;
-	int rc;
-
-	if (w.msg == NULL)
-		return 1;
-	rc = flush(&w);
-	if (rc == 0)
-		rc = idx_verify(job->db, -1, open_object, &w, NULL, &v, &err);
-	if (rc < 0)
-		j = json_pack("{s:s, s:i}", "error",
-			      err.msg[0] != '\0' ? err.msg : "the record can't be read", "errno",
-			      -rc);
-	else
-		j = json_pack("{s:b, s:I, s:I, s:I, s:I, s:s, s:o}", "ok", v.ok, "events",
-			      (json_int_t)v.events, "rows", (json_int_t)v.rows, "objects",
-			      (json_int_t)v.objects, "bad_seq", (json_int_t)v.bad_seq, "what",
-			      v.what, "head", jx_sha(&v.head));
-	free(w.msg);
-	return say(job->out, j) < 0;
-}
-
-/* ---- export ---- */
-
-/* The snapshot as a file that SQLite can open by name. */
+/*
+ * The snapshot as a file that SQLite can open by name. Not index.db itself: SQLite's locks on it belong to the process that forked this
+ * one, which reads it too, and a child can't tell its own from those (SQLITE_PROTOCOL).
+ */
 static int spool_copy(struct work *w, const char *path)
 {
 	struct msg_snapshot ask = { { 0 } };
@@ -134,6 +109,39 @@ static int spool_copy(struct work *w, const char *path)
 	}
 	return n < 0 ? -errno : 0;
 }
+
+int audit_verify(const struct audit_job *job)
+{
+	struct work w = { .job = job, .msg = malloc(sizeof *w.msg) };
+	struct idx_verify v = { 0 };
+	struct err err = { 0 };
+	char db[4096];
+	json_t *j;
+	int rc;
+
+	if (w.msg == NULL)
+		return 1;
+	(void)snprintf(db, sizeof db, "%s/verify-%ld.db", job->spool, (long)getpid());
+	rc = flush(&w);
+	if (rc == 0)
+		rc = spool_copy(&w, db);
+	if (rc == 0)
+		rc = idx_verify(db, -1, open_object, &w, NULL, &v, &err);
+	(void)unlink(db);
+	if (rc < 0)
+		j = json_pack("{s:s, s:i}", "error",
+			      err.msg[0] != '\0' ? err.msg : "the record can't be read", "errno",
+			      -rc);
+	else
+		j = json_pack("{s:b, s:I, s:I, s:I, s:I, s:s, s:o}", "ok", v.ok, "events",
+			      (json_int_t)v.events, "rows", (json_int_t)v.rows, "objects",
+			      (json_int_t)v.objects, "bad_seq", (json_int_t)v.bad_seq, "what",
+			      v.what, "head", jx_sha(&v.head));
+	free(w.msg);
+	return say(job->out, j) < 0;
+}
+
+/* ---- export ---- */
 
 static int add_policy(struct work *w, const char *db, int64_t now)
 {

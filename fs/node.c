@@ -315,7 +315,7 @@ int nodes_enter(struct nodes *t, struct node *parent, const char *name, const st
 	if (r == 0) {
 		n->mode = st->st_mode;
 		n->uid = st->st_uid;
-		r = name_add(t, n, parent, name ? name : "#tmpfile");
+		r = name_add(t, n, parent, name ? name : NODE_NAMELESS);
 		if (!name)
 			n->gone = true;
 		if (r < 0 && fresh)

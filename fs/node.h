@@ -22,6 +22,7 @@
 
 #define NODE_ROOT_ID 1u
 #define NODES_MAX (16u * 1024 * 1024)
+#define NODE_NAMELESS "#tmpfile" /* how an O_TMPFILE file is called until it has a name */
 
 enum node_kind {
 	NODE_PLAIN = 0,

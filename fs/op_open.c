@@ -360,7 +360,8 @@ static void do_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
 
 	if (!op_begin(&o, req, parent))
 		return;
-	r = place_ask(o.fs, &o.who, &a, o.node, name, &at);
+	/* a file without a name is asked for as one in the folder, not as the folder */
+	r = place_ask(o.fs, &o.who, &a, o.node, name ? name : "#tmpfile", &at);
 	if (r == 0)
 		r = quota_room_file(o.fs, o.who.uid);
 	if (r < 0) {
