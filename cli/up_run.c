@@ -17,6 +17,7 @@
 
 #define TICK_MS 50
 #define BACKOFF_MS 200 /* times the number of deaths in a row */
+#define ORPHANS_MS 2000
 
 enum run_state { RUN_GO = 0, RUN_STOP, RUN_FAIL };
 
@@ -160,6 +161,17 @@ static void say_ready(struct up *u)
 	up_notify("READY=1");
 }
 
+/* What outlived garthd for a moment (a garth-fs whose keeper is gone) is this process's child now: its end is waited for. */
+static void reap_orphans(void)
+{
+	int64_t until = clock_mono_ns() + ORPHANS_MS * NS_PER_MS;
+	pid_t got;
+
+	while ((got = waitpid(-1, NULL, WNOHANG)) >= 0 && clock_mono_ns() < until)
+		if (got == 0)
+			(void)poll(NULL, 0, 5);
+}
+
 /* Stop in order: garth-api ends its steps, garthd its sandboxes and mounts. A second signal hurries. */
 static void stop(struct up *u)
 {
@@ -172,6 +184,7 @@ static void stop(struct up *u)
 		kill_and_wait(u, &u->garthd, 0, UP_GARTHD_STOP_MS);
 	kill_and_wait(u, &u->garthd, SIGKILL, 0);
 	up_sweep(u);
+	reap_orphans();
 }
 
 static enum run_state turn(struct up *u, int64_t ready_until, struct err *err)
