@@ -96,6 +96,8 @@ static int policy_show(int argc, char **argv)
 		return client_broken(r, &err);
 	if (answer.status != 200)
 		return client_failed(&answer);
+	if (answer.body.len == 0)
+		(void)fprintf(stderr, "garth: no policy was set: the default holds\n");
 	(void)fwrite(buf_str(&answer.body), 1, answer.body.len, stdout);
 	return print_done(EXIT_OK);
 }

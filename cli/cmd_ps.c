@@ -36,18 +36,18 @@ static enum color color_of(const json_t *s)
 									       : COLOR_YELLOW;
 }
 
+/* What waits for a place has no id yet, so it is in no list. */
 static int running(struct client *c, const char *ws, json_t *all)
 {
-	static const char *const states[] = { "running", "queued" };
 	autojson names = NULL;
 	struct addr a;
 	int r = find_workspaces(c, ws, &names);
 
-	for (size_t i = 0; r == EXIT_OK && i < json_array_size(names) * 2; i++) {
+	for (size_t i = 0; r == EXIT_OK && i < json_array_size(names); i++) {
 		autojson items = NULL;
 
-		addr_begin(&a, json_string_value(json_array_get(names, i / 2)), "/steps");
-		addr_arg(&a, "state", states[i % 2]);
+		addr_begin(&a, json_string_value(json_array_get(names, i)), "/steps");
+		addr_arg(&a, "state", "running");
 		r = client_list(c, addr_str(&a), 0, &items);
 		if (r == EXIT_OK)
 			(void)json_array_extend(all, items);
@@ -66,8 +66,7 @@ int cmd_ps(int argc, char **argv)
 		{ OPT_FLAG, 0, "json", NULL, "print {items: [...]}", &as_json, false },
 		{ 0 },
 	};
-	const struct opt_usage u = { "ps", "[-w W]", "List the steps that run or wait.",
-				     NULL, opts,     0,
+	const struct opt_usage u = { "ps", "[-w W]", "List the steps that run.", NULL, opts, 0,
 				     0,    false };
 	autoclient c = NULL;
 	autojson all = json_array();

@@ -90,8 +90,8 @@ static int list_all(struct client *c, const char *ws, json_t *all)
 
 static int sandbox_ls(int argc, char **argv)
 {
-	static const char *const heads[] = { "SANDBOX", "WORKSPACE", "AGENT", "STATE",
-					     "CREATED", "ENDS",      NULL };
+	static const char *const heads[] = { "SANDBOX", "WORKSPACE", "AGENT", "KIND",
+					     "STATE",   "CREATED",   "ENDS",  NULL };
 	const char *ws = NULL;
 	bool as_json = false;
 	const struct opt opts[] = {
