@@ -17,6 +17,7 @@
 #include "exec/rights.h"
 
 #define CAP_BIT(c) (1ull << (c))
+#define KEEPER_SHUT_MS 10 /* between looks whether garth-fs is loaded */
 #define KEEPER_CAPS (CAP_BIT(CAP_SYS_ADMIN) | CAP_BIT(CAP_DAC_READ_SEARCH))
 
 int keeper_rights(const struct keeper *k, struct err *err)
@@ -113,22 +114,31 @@ static int answer(struct keeper *k, struct err *err)
 	return r;
 }
 
+/* FUSE's first request waits from the mount on; whoever has read it is a program that runs. */
+static bool is_loaded(const struct keeper *k)
+{
+	struct pollfd w = { .fd = k->fuse_fd, .events = POLLIN };
+
+	return poll(&w, 1, 0) >= 0 && !(w.revents & POLLIN);
+}
+
 int keeper_serve(struct keeper *k, struct err *err)
 {
 	struct pollfd w[] = { { .fd = k->daemon_fd, .events = POLLIN }, { .fd = k->fs_fd, .events = POLLIN }, { .fd = k->fs_pidfd, .events = POLLIN } };
 
 	for (;;) {
-		int n = poll(w, 3, -1), r;
+		int n = poll(w, 3, k->shut ? -1 : KEEPER_SHUT_MS), r;
 
 		if (n < 0 && errno != EINTR)
 			return err_sys(err, "poll");
+		if (!k->shut && is_loaded(k))
+			keeper_room_shut(k);
 		if (n <= 0)
 			continue;
 		if (w[2].revents || w[0].revents) /* garthd has nothing to say to a keeper: this is its end */
 			return 0;
 		if (!w[1].revents)
 			continue;
-		keeper_room_shut(k); /* whoever asks has been loaded */
 		r = answer(k, err);
 		if (r < 0)
 			return r == -EPIPE || r == -ECONNRESET ? 0 : r;

@@ -229,6 +229,76 @@ static inline void rig_clean(struct rig *g)
 	(void)!path_rm_tree(tmp, g->base + 5, NULL);
 }
 
+/* A process by its name among the descendants of garthd; 0: none. */
+static inline pid_t rig_find(const struct rig *g, const char *name)
+{
+	struct {
+		pid_t pid, parent;
+		char name[32];
+	} all[4096];
+	unsigned n = 0;
+	DIR *d = opendir("/proc");
+	const struct dirent *e;
+
+	while (d && n < 4096 && (e = readdir(d)) != NULL) {
+		char path[64];
+		FILE *f;
+
+		if (strtol(e->d_name, NULL, 10) <= 0)
+			continue;
+		(void)snprintf(path, sizeof path, "/proc/%.20s/stat", e->d_name);
+		f = fopen(path, "re");
+		if (!f)
+			continue;
+		if (fscanf(f, "%d (%31[^)]) %*c %d", &all[n].pid, all[n].name, &all[n].parent) == 3)
+			n++;
+		(void)fclose(f);
+	}
+	if (d)
+		(void)closedir(d);
+	for (unsigned i = 0; i < n; i++) {
+		pid_t up = all[i].parent;
+
+		if (strcmp(all[i].name, name) != 0)
+			continue;
+		for (unsigned hops = 0; hops < 8 && up > 1; hops++) {
+			if (up == g->pid)
+				return all[i].pid;
+			for (unsigned k = 0; k < n; k++)
+				if (all[k].pid == up) {
+					up = all[k].parent;
+					break;
+				}
+		}
+	}
+	return 0;
+}
+
+static inline bool rig_alive(pid_t pid)
+{
+	return kill(pid, 0) == 0;
+}
+
+/* The value of a line of /proc/PID/status, "CapEff". */
+static inline const char *rig_status_of(pid_t pid, const char *key)
+{
+	static char line[256];
+	char path[64];
+	FILE *f;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof line, f))
+		if (strncmp(line, key, strlen(key)) == 0 && line[strlen(key)] == ':') {
+			(void)fclose(f);
+			line[strcspn(line, "\n")] = '\0';
+			return line + strlen(key) + 1 + strspn(line + strlen(key) + 1, " \t");
+		}
+	if (f)
+		(void)fclose(f);
+	return "";
+}
+
 /* How many lines of the host's mountinfo, and groups in all cgroup trees, name this rig. */
 static inline unsigned rig_left(const struct rig *g)
 {
@@ -268,6 +338,22 @@ static inline int rig_open_ws(struct rig *g, const char *name)
 	return r < 0 ? r : wire_take_fd(&g->reply, 0);
 }
 
+/* A workspace with the agent "tester" in block 1, and garth-api's connection to its garth-fs. */
+static inline int rig_ready_ws(struct rig *g, const char *name)
+{
+	struct msg_agent_add a = { "tester" };
+	int fd;
+
+	if (rig_make_ws(g, name) != 0)
+		fail_msg("make %s: %s", name, rig_sentence(g));
+	fd = rig_open_ws(g, name);
+	if (fd < 0)
+		fail_msg("open %s: %d %s", name, fd, rig_sentence(g));
+	if (rig_ask(g, fd, MSG_AGENT_ADD, &a, sizeof a, bytes_of(NULL, 0), NULL, 0) != 0)
+		fail_msg("add an agent: %s", rig_sentence(g));
+	return fd;
+}
+
 static inline struct msg_sb_create rig_request(const char *ws, uint32_t block)
 {
 	struct msg_sb_create m = { .sandbox = id_make(), .agent_block = block, .live = 1, .memory = RIG_MEMORY, .pids = 32, .cpus_milli = 2000, .tmp = 16u << 20, .open_files = 256, .lifetime_ns = 60 * NS_PER_S };
@@ -283,6 +369,15 @@ static inline int rig_sandbox(struct rig *g, const struct msg_sb_create *m)
 	int r = rig_ask(g, g->api, MSG_SB_CREATE, m, sizeof *m, bytes_of(NULL, 0), NULL, 0);
 
 	return r < 0 ? r : wire_take_fd(&g->reply, 0);
+}
+
+static inline int rig_need_sandbox(struct rig *g, const struct msg_sb_create *m)
+{
+	int fd = rig_sandbox(g, m);
+
+	if (fd < 0)
+		fail_msg("no sandbox: %d %s", fd, rig_sentence(g));
+	return fd;
 }
 
 static inline int rig_kill(struct rig *g, uint64_t sandbox)
@@ -329,6 +424,7 @@ static inline int rig_spawn_step(int guest, unsigned k, uint32_t uid, const char
 	rig_put(&body, "");
 	assert_int_equal(fd_memfd("spawn", buf_view(&body), &body_fd), 0);
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	(void)fchmod(ends[1], 0666); /* so that the step may open /dev/stdout */
 	{
 		int fds[] = { null, ends[1], ends[1], body_fd };
 
