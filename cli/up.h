@@ -21,7 +21,7 @@
 #define UP_PID_FILE "up.pid"
 #define UP_LOG_FILE "garth.log"
 #define UP_SMALL_FILE 4096u
-#define UP_VERSION 1       /* of the data folder's layout */
+#define UP_VERSION 1u      /* of the data folder's layout */
 #define UP_DISK_LEAST (16ull * 1024 * 1024) /* bytes free to start with */
 #define UP_READY_MS 90000  /* from the start of garthd to a served request */
 #define UP_API_STOP_MS 20000

@@ -44,7 +44,7 @@ static int hear(int fd, struct clone_note *n)
 static int become(const struct keeper *k, int sync_fd, struct err *err)
 {
 	struct rlimit files;
-	struct clone_note n;
+	struct clone_note n = { 0 };
 	int r;
 
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
@@ -157,7 +157,7 @@ int keeper_fs_fork(struct keeper *k, struct err *err)
 
 int keeper_fs_go(struct keeper *k, struct err *err)
 {
-	struct clone_note n;
+	struct clone_note n = { 0 };
 	int r = clone_say(k->fs_sync_fd, CLONE_MAPPED);
 
 	if (r < 0)
