@@ -134,16 +134,20 @@ int place_ask(struct fs *fs, const struct who *w, const struct ask *a, struct no
 	return r < 0 ? r : ask_search(fs, w, n);
 }
 
+/* One attempt is one violation, though both of its paths be refused: that of the path whose errno is answered. */
 int place_ask2(struct fs *fs, const struct who *w, const struct ask *a, struct node *n1, const char *name1, struct node *n2,
 	       const char *name2, struct place *ret1, struct place *ret2)
 {
-	int r1 = ask(fs, w, a, n1, name1, ret1);
-	int r2 = ask(fs, w, a, n2, name2, ret2);
+	struct ask silent = *a;
+	int r1, r2;
 
-	if (r1 == -EROFS || r2 == -EROFS)
-		return -EROFS;
-	if (r1 < 0 || r2 < 0)
-		return r1 < 0 ? r1 : r2;
+	silent.quiet = true;
+	r1 = ask(fs, w, &silent, n1, name1, ret1);
+	r2 = ask(fs, w, &silent, n2, name2, ret2);
+	if (r1 < 0 && (r1 == -EROFS || r2 != -EROFS))
+		return ask(fs, w, a, n1, name1, ret1);
+	if (r2 < 0)
+		return ask(fs, w, a, n2, name2, ret2);
 	r1 = ask_search(fs, w, n1);
 	return r1 < 0 ? r1 : ask_search(fs, w, n2);
 }

@@ -85,7 +85,7 @@ static int open_store(struct fs *fs, struct err *err)
 	static const struct {
 		const char *name;
 		mode_t mode;
-	} dirs[] = { { "data", 0755 }, { "objects", 0770 }, { "task", 0770 }, { "trash", 0770 } };
+	} dirs[] = { { "data", 0775 }, { "objects", 0770 }, { "task", 0770 }, { "trash", 0770 } };
 	int *fds[] = { &fs->data_fd, &fs->objects_fd, &fs->task_fd, &fs->trash_fd };
 	int r = 0;
 
