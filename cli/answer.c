@@ -61,8 +61,10 @@ int client_failed(const struct answer *a)
 		say("garth: ", j, "detail");
 	else
 		(void)fprintf(stderr, "garth: the server answered %ld\n", a->status);
-	/* what the server's owner knows better than its client */
-	if (!code || strcmp(code, "invalid") != 0)
+	if (a->status == 401 && !a->keyed)
+		(void)fprintf(stderr, "garth: set GARTH_API_KEY, or be who may read admin.key "
+				      "(GARTH_DATA says in which folder)\n");
+	else if (!code || strcmp(code, "invalid") != 0) /* then the detail has said it all */
 		say("garth: ", j, "hint");
 	json_decref(j);
 	return client_exit_of(a->status);

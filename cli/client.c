@@ -273,7 +273,7 @@ int client_ask(struct client *c, const struct request *q, struct answer *a, stru
 	CURLcode rc;
 	int r;
 
-	*a = (struct answer){ .content_len = UINT64_MAX };
+	*a = (struct answer){ .content_len = UINT64_MAX, .keyed = c->key_header != NULL };
 	buf_init(&a->body, CLIENT_BODY_MAX);
 	if (!q->path)
 		return err_set(err, -ENAMETOOLONG, "an argument is too long");

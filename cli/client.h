@@ -50,6 +50,7 @@ struct answer {
 	char version[CLIENT_FIELD_SIZE]; /* X-Garth-Version */
 	bool attachment; /* a Content-Disposition came: a file, not a folder's listing */
 	bool cut;        /* the connection ended before the answer did */
+	bool keyed;      /* a key was shown */
 };
 
 /* 0, or -EINVAL (GARTH_URL), -ENOMEM. */

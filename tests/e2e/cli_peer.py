@@ -214,6 +214,9 @@ def test_status_becomes_exit_code_and_sentence(s, tmp):
                          (503, 6), (507, 1)]:
         Peer.routes = {"GET /v1/workspaces/w/agents?limit=1000": problem(status, "x", f"why {status}")}
         Case(s, "agent", "ls", "-w", "w").exits(code).says(f"garth: why {status}")
+    Peer.routes = {"GET /v1/workspaces/w/agents?limit=1000": problem(401, "unauthorized", "no key")}
+    c = Case(s, "agent", "ls", "-w", "w", env={"GARTH_API_KEY": ""}).exits(4).says("GARTH_API_KEY")
+    c.check("Authorization" not in c.seen[0][2], "a key is sent")
     Peer.routes = {"GET /v1/workspaces/w/agents?limit=1000": (500, {}, b"<html>")}
     Case(s, "agent", "ls", "-w", "w").exits(1).says("500")
     Peer.routes = {"GET /v1/workspaces/w/agents?limit=1000": (200, {}, b"<html>")}
