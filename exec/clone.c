@@ -81,7 +81,7 @@ static int user(int sync_fd, struct err *err)
 	if (r == 0)
 		r = rights_ids(IDS_UID_ROOT, 0, 1, err);
 	if (r == 0)
-		r = rights_caps(INIT_CAPS, INIT_CAPS, INIT_CAPS, 0, err);
+		r = rights_caps(0, INIT_CAPS, INIT_CAPS, INIT_CAPS, err); /* bounding set empty: so is its steps' */
 	if (r == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L) < 0)
 		r = err_sys(err, "set no_new_privs");
 	/* The change of ids has cleared it. */

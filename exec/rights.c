@@ -29,8 +29,11 @@ int rights_ids(uid_t uid, gid_t gid, int keep, struct err *err)
 	return 0;
 }
 
-/* A change from root to another uid has left nothing effective; what is permitted is needed for a moment more. */
-static int raise_all(struct err *err)
+/*
+ * A change from root to another uid has left nothing effective; what is permitted is needed for a moment more. What is to be
+ * inheritable is set now: once it is out of the bounding set it could not be added.
+ */
+static int raise_all(uint64_t inheritable, struct err *err)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2];
@@ -39,6 +42,8 @@ static int raise_all(struct err *err)
 		return err_sys(err, "get capabilities");
 	data[0].effective = data[0].permitted;
 	data[1].effective = data[1].permitted;
+	for (unsigned i = 0; i < 2; i++)
+		data[i].inheritable |= (uint32_t)(inheritable >> (32 * i));
 	return syscall(SYS_capset, &head, data) < 0 ? err_sys(err, "raise capabilities") : 0;
 }
 
@@ -60,7 +65,7 @@ int rights_caps(uint64_t bound, uint64_t permitted, uint64_t effective, uint64_t
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2];
-	int r = raise_all(err);
+	int r = raise_all(ambient, err);
 
 	if (r == 0)
 		r = bounding(bound, err);
