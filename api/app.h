@@ -19,6 +19,7 @@ struct ws;
 struct sb;
 struct step;
 struct slots;
+struct ghosts;
 
 #define LINK_KEY_LEN 32u
 
@@ -38,7 +39,8 @@ struct app {
 	uint8_t link_key[LINK_KEY_LEN];
 	struct ws *workspaces; /* those that were opened since the start */
 	struct sb *sandboxes;
-	struct step *steps; /* not yet ended */
+	struct step *steps;    /* not yet ended */
+	struct ghosts *ghosts; /* api/step_view.h; NULL until there is one */
 	struct req *reqs;
 	size_t body_bytes; /* of all requests' bodies in memory now */
 	unsigned audits;   /* children that verify or export */

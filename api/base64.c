@@ -20,6 +20,25 @@ static int value(char c)
 	return c == '/' || c == '_' ? 63 : -1;
 }
 
+/* Four characters, of which the last `drop` are padding, to 3 - drop bytes. */
+static int quad(const char *p, size_t drop, char *room)
+{
+	uint32_t v = 0;
+
+	for (size_t k = 0; k < 4; k++) {
+		int x = k >= 4 - drop ? 0 : value(p[k]);
+
+		if (x < 0)
+			return -EINVAL;
+		v = v << 6 | (uint32_t)x;
+	}
+	if (drop > 0 && (v & (drop == 1 ? 0xffu : 0xffffu)) != 0)
+		return -EINVAL; /* bits that no encoder writes */
+	for (size_t k = 0; k < 3 - drop; k++)
+		room[k] = (char)(v >> (16 - 8 * k) & 0xff);
+	return 0;
+}
+
 int base64_decode(struct bytes text, struct buf *out)
 {
 	const char *p = text.p;
@@ -31,29 +50,13 @@ int base64_decode(struct bytes text, struct buf *out)
 		return -EINVAL;
 	if (text.len == 0)
 		return 0;
-	pad = p[text.len - 1] == '=' ? (p[text.len - 2] == '=' ? 2 : 1) : 0;
+	if (p[text.len - 1] == '=')
+		pad = p[text.len - 2] == '=' ? 2 : 1;
 	rc = buf_reserve(out, text.len / 4 * 3, &room);
+	for (size_t i = 0; i < text.len && rc == 0; i += 4)
+		rc = quad(p + i, i + 4 == text.len ? pad : 0, room + i / 4 * 3);
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; i < text.len; i += 4) {
-		size_t drop = i + 4 == text.len ? pad : 0;
-		uint32_t v = 0;
-
-		for (size_t k = 0; k < 4; k++) {
-			int x = k >= 4 - drop ? 0 : value(p[i + k]);
-
-			if (x < 0)
-				return -EINVAL;
-			v = v << 6 | (uint32_t)x;
-		}
-		if (drop > 0 && (v & (drop == 1 ? 0xffu : 0xffffu)) != 0)
-			return -EINVAL; /* bits that no encoder writes */
-		*room++ = (char)(v >> 16);
-		if (drop < 2)
-			*room++ = (char)(v >> 8 & 0xff);
-		if (drop < 1)
-			*room++ = (char)(v & 0xff);
-	}
 	out->len += text.len / 4 * 3 - pad;
 	out->p[out->len] = '\0';
 	return 0;

@@ -21,11 +21,12 @@ struct download {
 	struct ws *ws;
 	struct call call;
 	struct buf path;
-	char sha[SHA256_HEX_SIZE]; /* asked for; "" */
 	/* what the record says of the version */
-	bool found, held;
+	bool found, held, pruned;
+	bool asked; /* for this version, not for the newest */
 	uint64_t version, n, step;
 	char media[128];
+	char row_sha[SHA256_HEX_SIZE]; /* "" none */
 };
 
 static void download_free(void *own)
@@ -46,6 +47,9 @@ static int take_row(void *ctx, const struct idx_version *v)
 	d->n = v->n;
 	d->step = v->step;
 	d->held = v->state == STATE_HELD;
+	d->pruned = v->state == STATE_PRUNED;
+	if (v->has_sha)
+		sha256_hex(&v->sha, d->row_sha);
 	(void)snprintf(d->media, sizeof d->media, "%.*s",
 		       (int)(v->media_type.len < sizeof d->media ? v->media_type.len : 0),
 		       (const char *)v->media_type.p);
@@ -65,7 +69,6 @@ static int asked_version(struct download *d)
 		text += 7;
 	if (sha256_parse(text, &sha) == 0) {
 		f.sha = &sha;
-		sha256_hex(&sha, d->sha);
 	} else if (req_number(d->r, "version", 1, UINT64_MAX, &f.n) < 0) {
 		return -EINVAL;
 	}
@@ -73,6 +76,7 @@ static int asked_version(struct download *d)
 		req_fail(d->r, -EIO, "the record can't be read now");
 		return -EIO;
 	}
+	d->asked = true;
 	if (!d->found) {
 		req_fail(d->r, -ENOENT, "no version %s of '%.300s'", text, buf_str(&d->path));
 		return -ENOENT;
@@ -118,7 +122,7 @@ static void send_it(struct download *d, int fd, const struct msg_file_open_reply
 			     .sha = b->sha,
 			     .name = bytes_str(slash != NULL ? slash + 1 : path) };
 
-	if (d->found && d->version == b->version) {
+	if (d->found && (d->asked || d->version == b->version)) {
 		id_text(ID_STEP, d->step, step);
 		lineage_link(d, link, sizeof link);
 		s.step = d->step != 0 ? step : NULL;
@@ -144,9 +148,8 @@ static void on_open(void *ctx, int status, struct wire_msg *reply, const char *w
 		req_fail(d->r, -EBADMSG, "a hash that is none");
 		return;
 	}
-	if (b->version != 0 && (!d->found || d->version != b->version)) {
+	if (!d->asked && b->version != 0) {
 		f.after = b->version - 1;
-		d->found = false;
 		if (d->ws->reader == NULL || idx_versions(d->ws->reader, &f, take_row, d) < 0)
 			d->found = false;
 	}
@@ -175,9 +178,13 @@ static void opened(struct req *r, struct ws *ws)
 		folder_answer(r, ws, path);
 		return;
 	}
-	if (asked_version(d) == 0)
-		files_open(ws, &d->call, path, d->found ? d->version : 0, d->found ? "" : d->sha,
-			   on_open, d);
+	if (asked_version(d) < 0)
+		return;
+	if (d->asked && d->pruned)
+		failed(d, -ESTALE, "");
+	else /* an older version is found by its hash alone */
+		files_open(ws, &d->call, path, d->asked && d->row_sha[0] == '\0' ? d->version : 0,
+			   d->row_sha, on_open, d);
 }
 
 /* @prefix "" or "output" */

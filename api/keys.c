@@ -62,27 +62,41 @@ static int field(struct bytes *line, char *out, size_t size)
 	return 0;
 }
 
+/* What a role needs. */
+static bool whole(const struct key *k)
+{
+	switch (k->role) {
+	case ROLE_ADMIN:
+	case ROLE_REMOVED: return true;
+	case ROLE_AGENT: return k->ws[0] != '\0' && k->agent[0] != '\0';
+	case ROLE_AUDITOR:
+	case ROLE_READER: return k->ws[0] != '\0'; /* only an admin's key is for every workspace */
+	case ROLE_NONE: break;
+	}
+	return false;
+}
+
 int key_parse_line(struct bytes line, struct key *ret)
 {
 	struct key k = { 0 };
 	char role[16], sha[SHA256_HEX_SIZE];
+	const struct {
+		char *to;
+		size_t size;
+	} fields[] = { { k.id, sizeof k.id },      { role, sizeof role },
+		       { k.ws, sizeof k.ws },      { k.agent, sizeof k.agent },
+		       { sha, sizeof sha },        { k.created, sizeof k.created },
+		       { k.label, sizeof k.label } };
 
-	if (memchr(line.p, '\0', line.len) != NULL || field(&line, k.id, sizeof k.id) < 0 ||
-	    field(&line, role, sizeof role) < 0 || field(&line, k.ws, sizeof k.ws) < 0 ||
-	    field(&line, k.agent, sizeof k.agent) < 0 || field(&line, sha, sizeof sha) < 0 ||
-	    field(&line, k.created, sizeof k.created) < 0 ||
-	    field(&line, k.label, sizeof k.label) < 0)
+	if (memchr(line.p, '\0', line.len) != NULL)
 		return -EINVAL;
+	for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+		if (field(&line, fields[i].to, fields[i].size) < 0)
+			return -EINVAL;
 	k.role = strcmp(role, role_names[ROLE_REMOVED]) == 0 ? ROLE_REMOVED : role_parse(role);
-	if (k.role == ROLE_REMOVED && k.id[0] != '\0') {
-		*ret = k;
-		return 0;
-	}
-	if (k.id[0] == '\0' || k.role == ROLE_NONE || sha256_parse(sha, &k.sha) < 0)
+	if (k.id[0] == '\0' || !whole(&k))
 		return -EINVAL;
-	if (k.role != ROLE_ADMIN && k.ws[0] == '\0')
-		return -EINVAL; /* only an admin's key is for every workspace */
-	if (k.role == ROLE_AGENT && k.agent[0] == '\0')
+	if (k.role != ROLE_REMOVED && sha256_parse(sha, &k.sha) < 0)
 		return -EINVAL;
 	*ret = k;
 	return 0;

@@ -30,20 +30,29 @@ static bool digits(const char **p, uint64_t *ret)
 	return true;
 }
 
+/* "FROM-TO", "FROM-" or "-LAST" and nothing behind. */
+static bool range_spec(const char *p, bool *ret_has_from, uint64_t *ret_from, uint64_t *ret_to)
+{
+	bool has_to;
+
+	*ret_from = 0;
+	*ret_to = UINT64_MAX;
+	*ret_has_from = digits(&p, ret_from);
+	if (*p++ != '-')
+		return false;
+	has_to = digits(&p, ret_to);
+	if (*p != '\0' || (!*ret_has_from && !has_to))
+		return false;
+	return !*ret_has_from || *ret_to >= *ret_from;
+}
+
 int range_parse(const char *header, uint64_t size, uint64_t *ret_from, uint64_t *ret_len)
 {
-	uint64_t from = 0, to = UINT64_MAX;
-	bool has_from, has_to;
-	const char *p = header;
+	uint64_t from, to;
+	bool has_from;
 
-	if (header == NULL || strncasecmp(header, "bytes=", 6) != 0)
-		return 1;
-	p += 6;
-	has_from = digits(&p, &from);
-	if (*p++ != '-')
-		return 1;
-	has_to = digits(&p, &to);
-	if (*p != '\0' || (!has_from && !has_to) || (has_from && has_to && to < from))
+	if (header == NULL || strncasecmp(header, "bytes=", 6) != 0 ||
+	    !range_spec(header + 6, &has_from, &from, &to))
 		return 1;
 	if (!has_from) { /* the last `to` bytes */
 		if (to == 0 || size == 0)
@@ -118,6 +127,44 @@ int http_date_parse(const char *text, int64_t *ret_s)
 	if (tm.tm_mon == 12)
 		return -EINVAL;
 	*ret_s = timegm(&tm);
+	return 0;
+}
+
+/* "+02:00", "Z" or nothing else. */
+static int offset_parse(const char *p, int64_t *ret_s)
+{
+	int h, m;
+
+	*ret_s = 0;
+	if (strcmp(p, "Z") == 0 || strcmp(p, "z") == 0)
+		return 0;
+	if ((*p != '+' && *p != '-') || strlen(p) != 6 || sscanf(p + 1, "%2d:%2d", &h, &m) != 2)
+		return -EINVAL;
+	*ret_s = (*p == '+' ? 1 : -1) * (int64_t)(h * 3600 + m * 60);
+	return 0;
+}
+
+int time_parse(const char *text, int64_t *ret_ns)
+{
+	struct tm tm = { 0 };
+	const char *p = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+	int64_t frac = 0, unit = NS_PER_S / 10, off;
+	char *end;
+
+	if (p == NULL) {
+		double s = strtod(text, &end);
+
+		if (end == text || *end != '\0' || !(s >= 0 && s < 9e9))
+			return -EINVAL;
+		*ret_ns = (int64_t)(s * 1e9);
+		return 0;
+	}
+	if (*p == '.')
+		for (p++; *p >= '0' && *p <= '9'; p++, unit /= 10)
+			frac += (*p - '0') * unit;
+	if (offset_parse(p, &off) < 0)
+		return -EINVAL;
+	*ret_ns = ((int64_t)timegm(&tm) - off) * NS_PER_S + frac;
 	return 0;
 }
 

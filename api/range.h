@@ -25,6 +25,9 @@ void http_date(int64_t wall_ns, char out[HTTP_DATE_SIZE]);
 /* 0 or -EINVAL; IMF-fixdate alone. */
 int http_date_parse(const char *text, int64_t *ret_s);
 
+/* RFC 3339 ("2026-11-30T08:00:00Z"; fraction and offset understood) or seconds since 1970. 0 or -EINVAL. */
+int time_parse(const char *text, int64_t *ret_ns);
+
 /* 'attachment; filename="a_b.csv"; filename*=UTF-8''a%20b.csv' for a name of any bytes. out: 64 + 4 * name.len bytes. */
 void content_disposition(struct bytes name, char *out);
 

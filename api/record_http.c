@@ -3,15 +3,13 @@
  * api/record_http.c - lists of the record: artifacts and violations.
  * Not here: steps (api/step_read.c), lineage (api/lineage.c).
  */
-#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "api/folder.h"
 #include "api/handlers.h"
+#include "api/range.h"
 #include "api/reqws.h"
 #include "api/view.h"
-#include "core/clock.h"
 #include "core/id.h"
 
 struct listing {
@@ -76,34 +74,6 @@ static int take_violation(void *ctx, const struct idx_violation *v)
 	return page_add(&l->page, v->row, view_violation(v));
 }
 
-/* RFC 3339 ("2026-11-30T08:00:00Z", fraction and offset understood) or seconds since 1970. */
-static int since_parse(const char *text, int64_t *ret_ns)
-{
-	struct tm tm = { 0 };
-	const char *p = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-	int64_t frac = 0, unit = NS_PER_S / 10, off = 0;
-	char *end;
-	int h, m;
-
-	if (p == NULL) {
-		double s = strtod(text, &end);
-
-		if (end == text || *end != '\0' || !(s >= 0 && s < 9e9))
-			return -EINVAL;
-		*ret_ns = (int64_t)(s * 1e9);
-		return 0;
-	}
-	if (*p == '.')
-		for (p++; *p >= '0' && *p <= '9'; p++, unit /= 10)
-			frac += (*p - '0') * unit;
-	if ((*p == '+' || *p == '-') && sscanf(p + 1, "%2d:%2d", &h, &m) == 2 && strlen(p) == 6)
-		off = (*p == '+' ? 1 : -1) * (int64_t)(h * 3600 + m * 60);
-	else if (strcmp(p, "Z") != 0 && strcmp(p, "z") != 0)
-		return -EINVAL;
-	*ret_ns = ((int64_t)timegm(&tm) - off) * NS_PER_S + frac;
-	return 0;
-}
-
 static void violations(struct req *r, struct ws *ws)
 {
 	struct listing l = { .r = r, .ws = ws };
@@ -112,7 +82,7 @@ static void violations(struct req *r, struct ws *ws)
 
 	if (r->who.role == ROLE_AGENT)
 		f.agent = r->who.agent; /* its own alone */
-	if (since != NULL && since_parse(since, &f.since_ns) < 0) {
+	if (since != NULL && time_parse(since, &f.since_ns) < 0) {
 		req_fail(r, -EINVAL,
 			 "'since' must be a time as in RFC 3339, or seconds since 1970");
 		return;

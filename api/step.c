@@ -101,7 +101,7 @@ static void on_begin(void *ctx, int status, struct wire_msg *reply, const char *
 		return;
 	}
 	b = msg_body(reply);
-	st->id = b->step;
+	st->begun = true;
 	st->gid = b->gid;
 	for (unsigned i = 0; i < 2; i++) {
 		st->pipe_fd[i] = wire_take_fd(reply, i);
@@ -142,7 +142,8 @@ static int begin_texts(struct step *st, struct msg_step_begin *ask, struct buf *
 
 static void begin(struct step *st)
 {
-	struct msg_step_begin ask = { .sandbox = st->sandbox_id,
+	struct msg_step_begin ask = { .step = st->id,
+				      .sandbox = st->sandbox_id,
 				      .parent = st->parent,
 				      .kind = (uint32_t)st->kind,
 				      .agent_block = st->block,
@@ -256,10 +257,8 @@ static void late_slot(void *ctx)
 	on_slot(ctx);
 }
 
-/* In a round of its own, so that done is never called from within step_start. */
-static void go(void *ctx)
+static void find_place(struct step *st)
 {
-	struct step *st = ctx;
 	struct sb *sb = NULL;
 	int rc;
 
@@ -284,6 +283,16 @@ static void go(void *ctx)
 		step_fail(st, rc, "all sandboxes are in use and the queue is full");
 }
 
+/* In a round of its own, so that nothing is called from within step_start. */
+static void go(void *ctx)
+{
+	struct step *st = ctx;
+
+	find_place(st);
+	if (st->phase != STEP_DONE && st->ops->placed != NULL)
+		st->ops->placed(st->ctx, st);
+}
+
 int step_start(struct app *app, const struct step_new *n, struct step **ret, struct err *err)
 {
 	struct step *st = calloc(1, sizeof *st);
@@ -298,6 +307,7 @@ int step_start(struct app *app, const struct step_new *n, struct step **ret, str
 	}
 	*st = (struct step){ .app = app,
 			     .ws = n->ws,
+			     .id = id_make(),
 			     .policy = policy_ref(n->ws->policy),
 			     .spec = n->spec,
 			     .kind = n->kind,

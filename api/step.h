@@ -47,7 +47,10 @@ struct step_put {
 struct step;
 
 struct step_ops {
-	void (*begun)(void *ctx, struct step *st); /* it has an id; may be NULL */
+	void (*placed)(
+		void *ctx,
+		struct step *st); /* it has its place in a queue, or a sandbox; may be NULL */
+	void (*begun)(void *ctx, struct step *st); /* it is in the record; may be NULL */
 	void (*grew)(void *ctx, struct step *st);  /* its log files did; may be NULL */
 	void (*done)(void *ctx,
 		     struct step *st); /* status, id and all are there; freed afterwards */
@@ -82,6 +85,7 @@ struct step {
 	struct step_put *put;
 	const struct step_ops *ops;
 	void *ctx;
+	bool begun; /* it is in the record */
 	bool holds_slot, holds_turn, hook_slot;
 	struct slot_wait slot;
 	struct sb_turn turn;

@@ -13,6 +13,7 @@
 #include "api/jsonx.h"
 #include "api/reqws.h"
 #include "api/step.h"
+#include "api/step_view.h"
 #include "api/stream.h"
 #include "api/view.h"
 #include "core/log.h"
@@ -27,46 +28,12 @@ struct asked {         /* a POST that is being answered */
 	enum mode mode;
 };
 
-/* A step that the record does not hold as ended: what we know of it ourselves. */
-static json_t *unrecorded(const struct step *st)
-{
-	json_t *error = json_pack("{s:s, s:s, s:s, s:{s:s, s:s, s:{}}}", "name", "Lost", "value",
-				  "the executor was lost", "traceback", "", "hint", "code",
-				  "end.lost", "text",
-				  "The executor was lost; not a fault of the code. Check output/, "
-				  "then run again once.",
-				  "data");
-	json_t *j = json_pack("{s:o, s:s, s:s, s:o, s:s?, s:s, s:s, s:[], s:n, s:n, s:o, s:i, s:i, "
-			      "s:i, s:n, s:n, s:i, s:i, s:b, s:b}",
-			      "step", jx_id(ID_STEP, st->id), "workspace", st->ws->name, "agent",
-			      st->agent, "sandbox", jx_id(ID_SANDBOX, st->sandbox_id), "job",
-			      st->spec->job, "state", "ended", "reason", "lost", "hooks",
-			      "exit_code", "signal", "started_at", jx_time(st->began_ns), "wall_ms",
-			      0, "cpu_ms", 0, "memory_peak_bytes", 0, "stdout", "stderr",
-			      "stdout_bytes", (int)st->log_len[0], "stderr_bytes",
-			      (int)st->log_len[1], "stdout_truncated", 0, "stderr_truncated", 0);
-
-	if (j == NULL) {
-		json_decref(error);
-		return NULL;
-	}
-	(void)json_object_set_new(j, "artifacts", json_array());
-	(void)json_object_set_new(j, "reads", json_integer(0));
-	(void)json_object_set_new(j, "violations", json_array());
-	(void)json_object_set_new(j, "error", error);
-	(void)json_object_set(j, "hint", json_object_get(error, "hint"));
-	(void)json_object_set_new(j, "observed",
-				  json_pack("{s:s, s:s}", "network", "none", "filesystem",
-					    "workspace"));
-	return j;
-}
-
 static json_t *object_of(struct step *st)
 {
 	json_t *j = NULL;
 
 	if (!st->recorded || view_step(st->ws, st->id, true, &j) < 0)
-		j = unrecorded(st);
+		j = step_view(st);
 	if (j == NULL)
 		return NULL;
 	(void)view_log_fd(j, "stdout", st->log_fd[0]);
@@ -78,11 +45,13 @@ static void done(void *ctx, struct step *st)
 {
 	struct asked *a = ctx;
 
-	if (a->r == NULL)
-		log_info("a step ended without its client");
+	if (a->r == NULL && !st->recorded)
+		ghost_add(st->app, st);
+	else if (a->r == NULL)
+		log_debug("a step ended that nobody waited for");
 	else if (a->stream != NULL)
 		stream_end(a->stream, object_of(st));
-	else if (st->id == 0)
+	else if (!st->begun)
 		req_fail(a->r, st->status == -ECANCELED ? -EPIPE : st->status, "%s", st->why);
 	else
 		req_json(a->r, st->reason == REASON_REFUSED ? 422 : 200, object_of(st));
@@ -92,26 +61,22 @@ static void done(void *ctx, struct step *st)
 		a->st = NULL; /* the stream still has it */
 }
 
-static void accepted(struct asked *a, struct step *st)
+/* Prefer: respond-async. From now on the step is on its own; `done` remembers it where the record does not. */
+static void placed(void *ctx, struct step *st)
 {
+	struct asked *a = ctx;
+	struct req *r = a->r;
 	char id[ID_TEXT_SIZE], place[256];
-	json_t *j = NULL;
 
-	if (view_step(a->ws, st->id, false, &j) < 0)
-		j = unrecorded(st);
-	if (j != NULL) {
-		(void)json_object_set_new(j, "state", json_string("running"));
-		(void)json_object_set_new(j, "reason", json_null());
-		(void)json_object_set_new(j, "error", json_null());
-		(void)json_object_set_new(j, "hint", json_null());
-	}
+	if (a->mode != MODE_ASYNC)
+		return;
 	id_text(ID_STEP, st->id, id);
 	(void)snprintf(place, sizeof place, "/v1/workspaces/%s/steps/%s", a->ws->name, id);
-	req_json(a->r, 202, j);
-	(void)response_header(a->r->response, "Location", place);
-	(void)response_header(a->r->response, "Preference-Applied", "respond-async");
-	step_detach(st);
-	free(a);
+	a->r = NULL;
+	r->gone = NULL;
+	req_json(r, 202, step_view(st));
+	(void)response_header(r->response, "Location", place);
+	(void)response_header(r->response, "Preference-Applied", "respond-async");
 }
 
 static void stream_closed(void *ctx)
@@ -128,10 +93,6 @@ static void begun(void *ctx, struct step *st)
 {
 	struct asked *a = ctx;
 
-	if (a->mode == MODE_ASYNC) {
-		accepted(a, st);
-		return;
-	}
 	if (a->mode != MODE_STREAM)
 		return;
 	a->stream = stream_begin(a->r, st, stream_closed, a);
@@ -148,7 +109,7 @@ static void grew(void *ctx, struct step *st)
 		stream_grew(a->stream);
 }
 
-static const struct step_ops ops = { .begun = begun, .grew = grew, .done = done };
+static const struct step_ops ops = { .placed = placed, .begun = begun, .grew = grew, .done = done };
 
 static void client_gone(void *ctx)
 {

@@ -12,6 +12,7 @@
 #include "api/reqws.h"
 #include "api/send.h"
 #include "api/step.h"
+#include "api/step_view.h"
 #include "api/view.h"
 #include "core/fd.h"
 
@@ -35,23 +36,46 @@ static int take(void *ctx, const struct idx_step *s)
 	return page_add(&l->page, s->step, view_step_row(l->ws, s, true));
 }
 
+/* Steps that wait stand before the record's, on the first page alone. */
+static int list_waiting(struct listing *l, const struct idx_filter *f)
+{
+	int rc = 0;
+
+	for (const struct step *st = l->r->app->steps; st != NULL && rc == 0; st = st->next) {
+		if (st->ws != l->ws || st->begun ||
+		    (f->agent != NULL && strcmp(f->agent, st->agent) != 0) ||
+		    (f->job != NULL &&
+		     (st->spec->job == NULL || strcmp(f->job, st->spec->job) != 0)))
+			continue;
+		rc = page_add(&l->page, 0, step_view(st));
+	}
+	return rc;
+}
+
 static void list(struct req *r, struct ws *ws)
 {
 	const char *state = req_arg(r, "state");
 	struct listing l = { .r = r, .ws = ws };
 	struct idx_filter f = { .agent = req_arg(r, "agent"), .job = req_arg(r, "job") };
+	bool open = state != NULL && strcmp(state, "open") == 0;
+	int rc = 0;
 
-	if (state != NULL && strcmp(state, "running") != 0) {
-		req_fail(r, -EINVAL, "'state' can only be 'running'");
+	if (state != NULL && !open && strcmp(state, "running") != 0 &&
+	    strcmp(state, "queued") != 0) {
+		req_fail(r, -EINVAL, "'state' must be queued, running, or open (both)");
 		return;
 	}
-	f.open = state != NULL;
 	if (r->who.role == ROLE_AGENT)
 		f.agent = r->who.agent;
 	if (page_begin(r, &l.page) < 0)
 		return;
+	f.open = state != NULL;
 	f.after = l.page.after;
-	page_answer(r, &l.page, idx_steps(ws->reader, &f, take, &l));
+	if (f.after == 0 && (state == NULL || strcmp(state, "running") != 0))
+		rc = list_waiting(&l, &f);
+	if (rc == 0 && (state == NULL || strcmp(state, "queued") != 0))
+		rc = idx_steps(ws->reader, &f, take, &l);
+	page_answer(r, &l.page, rc);
 }
 
 void h_step_list(struct req *r)
@@ -67,7 +91,8 @@ struct reading {
 	struct call call;
 	uint64_t step;
 	json_t *json;
-	int log; /* 0 stdout, 1 stderr: the one that is being read */
+	bool memory; /* the record does not hold it */
+	int log;     /* 0 stdout, 1 stderr: the one that is being read */
 	char path[64];
 };
 
@@ -84,6 +109,7 @@ static void reading_free(void *own)
 static struct reading *find(struct req *r, struct ws *ws, bool lists)
 {
 	struct reading *g = calloc(1, sizeof *g);
+	const struct step *st;
 	const char *agent;
 	int rc;
 
@@ -97,7 +123,13 @@ static struct reading *find(struct req *r, struct ws *ws, bool lists)
 	r->fini = reading_free;
 	if (req_id(r, ID_STEP, r->param[1], &g->step) < 0)
 		return NULL;
-	rc = view_step(ws, g->step, lists, &g->json);
+	st = step_find(r->app, ws, g->step);
+	if (st != NULL && !st->begun)
+		g->json = step_view(st);
+	else
+		g->json = ghost_find(r->app, ws, g->step);
+	g->memory = g->json != NULL;
+	rc = g->memory ? 0 : view_step(ws, g->step, lists, &g->json);
 	agent = rc == 0 ? json_string_value(json_object_get(g->json, "agent")) : NULL;
 	if (rc == 0 && is_mine(r, bytes_str(agent != NULL ? agent : "")))
 		return g;
@@ -138,6 +170,10 @@ static void get(struct req *r, struct ws *ws)
 
 	if (g == NULL)
 		return;
+	if (g->memory) {
+		req_json(r, 200, json_incref(g->json));
+		return;
+	}
 	if (view_step_files(ws, g->step, g->json) < 0) {
 		req_fail(r, -EIO, "the record can't be read now");
 		return;

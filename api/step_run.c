@@ -313,7 +313,7 @@ static void lost(struct step *st)
 		step_finish(st); /* its record stands */
 		return;
 	}
-	if (st->id == 0) {
+	if (!st->begun) {
 		step_fail(st, -EPIPE, "the workspace was restarted before the step began");
 		return;
 	}

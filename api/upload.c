@@ -85,46 +85,51 @@ static void conflict(struct upload *u, const char *detail)
 	req_problem(u->r, &p, detail, extra);
 }
 
-/* Fill put from If-Match and If-None-Match. 0, or it has been answered. */
-static int conditions(struct upload *u)
+/* If-Match: the one of its hashes that the file has now; else the first, which the write itself then refuses. */
+static int match_parse(struct upload *u, const char *match, const char *now)
 {
-	const char *match = req_header(u->r, "If-Match"), *none = req_header(u->r, "If-None-Match");
-	json_t *row = newest(u);
 	struct sha256 sha;
 	bool any = false;
 	char hex[SHA256_HEX_SIZE];
-	const char *now = json_string_value(json_object_get(row, "sha256"));
-	int rc = 0;
+	int rc = 1;
 
-	u->put.replace = true;
-	if (none != NULL && strcmp(none, "*") == 0) {
-		u->put.replace = false;
-	} else if (none != NULL) {
-		req_fail(u->r, -EINVAL, "If-None-Match can only be '*' here");
-		rc = -EINVAL;
-	}
-	for (unsigned i = 0; match != NULL && rc == 0; i++) {
+	for (unsigned i = 0; rc == 1 && !any; i++) {
 		rc = etag_parse(match, i, &sha, &any);
-		if (rc < 0) {
-			req_fail(u->r, -EINVAL, "If-Match must be '*' or '\"sha256:...\"'");
-			break;
-		}
-		if (rc ==
-		    0) /* none of them fits: let the first be refused by the write itself, or here where nothing is there */
+		if (rc != 1 || any)
 			break;
 		sha256_hex(&sha, hex);
 		if (u->put.if_sha[0] == '\0' || (now != NULL && strcmp(now, hex) == 0))
 			memcpy(u->put.if_sha, hex, sizeof hex);
-		rc = any ? 1 : 0;
 	}
 	if (any)
 		u->put.if_sha[0] = '\0';
-	if (rc >= 0 && match != NULL && row == NULL) {
+	return rc < 0 ? rc : 0;
+}
+
+/* Fill put from If-Match and If-None-Match. 0, or it has been answered. */
+static int conditions(struct upload *u)
+{
+	const char *match = req_header(u->r, "If-Match"), *none = req_header(u->r, "If-None-Match");
+	json_t *row;
+	int rc = 0;
+
+	u->put.replace = none == NULL;
+	if (none != NULL && strcmp(none, "*") != 0) {
+		req_fail(u->r, -EINVAL, "If-None-Match can only be '*' here");
+		return -EINVAL;
+	}
+	if (match == NULL)
+		return 0;
+	row = newest(u);
+	if (row == NULL) {
 		conflict(u, "there is no such file");
 		rc = -ESTALE;
+	} else if (match_parse(u, match, json_string_value(json_object_get(row, "sha256"))) < 0) {
+		req_fail(u->r, -EINVAL, "If-Match must be '*' or '\"sha256:...\"'");
+		rc = -EINVAL;
 	}
 	json_decref(row);
-	return rc < 0 ? rc : 0;
+	return rc;
 }
 
 /* ---- the end ---- */

@@ -47,7 +47,7 @@ static int running(struct client *c, const char *ws, json_t *all)
 		autojson items = NULL;
 
 		addr_begin(&a, json_string_value(json_array_get(names, i)), "/steps");
-		addr_arg(&a, "state", "running");
+		addr_arg(&a, "state", "open");
 		r = client_list(c, addr_str(&a), 0, &items);
 		if (r == EXIT_OK)
 			(void)json_array_extend(all, items);

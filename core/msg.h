@@ -89,6 +89,7 @@ struct msg_agent_add { char name[IDENT_SIZE]; };
 struct msg_agent_add_reply { struct msg_status s; uint32_t agent_block; uint32_t zero; }; /* -EEXIST, -ENOSPC the 33rd */
 struct msg_policy_set { char key[MSG_KEY_SIZE]; char zero[7]; }; /* fd 0: memfd with YAML; -EINVAL and the tail says line and column */
 struct msg_step_begin {
+	uint64_t step;                /* id_make(), made by garth-api since clients know it while the step waits; 0: garth-fs makes one */
 	uint64_t sandbox;
 	uint64_t parent;
 	uint32_t kind;                /* enum ev_step_kind */

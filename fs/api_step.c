@@ -112,7 +112,7 @@ static int begin(struct fs *fs, struct client *c, const struct msg_step_begin *q
 		if (r < 0)
 			return r;
 	}
-	r = step_add(fs->steps, sb, id_make(), c, &st);
+	r = step_add(fs->steps, sb, q->step ? q->step : id_make(), c, &st);
 	if (r < 0)
 		return err_set(err, r, "%u steps of this sandbox have living processes", IDS_STEPS_MAX);
 	reply->step = st->id;
