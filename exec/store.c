@@ -60,7 +60,7 @@ static int zones(int ws_fd, uint32_t uid_base, struct err *err)
 		unsigned mode;
 	} rows[] = { { "input", ids_agent_uid(uid_base, 0, IDS_UID_ROOT), 0775 }, { "output", fs, 0775 }, { "agents", fs, 0755 }, { "logs", fs, 0755 } };
 	autofd data = -1;
-	int r = folder(ws_fd, "data", fs, gid, 0755, &data, err);
+	int r = folder(ws_fd, "data", fs, gid, 0775, &data, err);
 
 	for (size_t i = 0; r == 0 && i < sizeof rows / sizeof rows[0]; i++)
 		r = folder(data, rows[i].name, rows[i].uid, gid, rows[i].mode, NULL, err);
