@@ -3,7 +3,7 @@
 #
 # fuzz.sh - builds and runs each tests/fuzz/*_fuzz.c for a while.
 #   CFLAGS=... LIBS=... fuzz.sh SECONDS
-# A target is linked with core and policy, where all parsers of C bytes are.
+# A target is linked with core, policy and the parser of guest/, where the parsers of C bytes are.
 # Not here: inputs that once failed; each of those is a row of a unit test.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,7 +16,7 @@ read -r -a flags <<<"$CFLAGS"
 read -r -a libs <<<"$LIBS"
 for src in tests/fuzz/*_fuzz.c; do
 	name=$(basename "$src" .c)
-	sources=(core/*.c policy/*.c)
+	sources=(core/*.c policy/*.c guest/body.c)
 	echo "fuzz: $name, $seconds s"
 	mkdir -p "build/fuzz/$name.corpus"
 	clang "${flags[@]}" "$src" "${sources[@]}" -o "build/fuzz/$name" "${libs[@]}"
