@@ -11,14 +11,14 @@
 #include "core/err.h"
 
 struct buf {
-	char *p;    /* NULL until something is appended; always followed by a NUL that len leaves out */
+	char *p; /* NULL until something is appended; always followed by a NUL that len leaves out */
 	size_t len; /* bytes */
 	size_t cap; /* bytes */
 	size_t max; /* bytes; appending past it is -EFBIG */
 };
 
 void buf_init(struct buf *b, size_t max);
-void buf_fini(struct buf *b); /* NULL and zeroed are fine; leaves it zeroed but for max */
+void buf_fini(struct buf *b);  /* NULL and zeroed are fine; leaves it zeroed but for max */
 void buf_reset(struct buf *b); /* len 0, keeps the block */
 
 /* All: 0, -ENOMEM, -EFBIG; nothing is appended on failure. */
@@ -32,7 +32,7 @@ int buf_reserve(struct buf *b, size_t n, char **ret_p);
 
 struct bytes buf_view(const struct buf *b);
 const char *buf_str(const struct buf *b); /* "" where nothing was appended */
-char *buf_steal(struct buf *b);           /* the heap block, NUL-terminated, now the caller's to free() */
+char *buf_steal(struct buf *b); /* the heap block, NUL-terminated, now the caller's to free() */
 
 #define autobuf __attribute__((cleanup(buf_fini))) struct buf
 

@@ -25,7 +25,8 @@ __attribute__((format(printf, 3, 4))) int err_set(struct err *err, int code, con
 __attribute__((format(printf, 3, 4))) int err_wrap(struct err *err, int code, const char *fmt, ...);
 
 /* As err_set with -errno, the text of errno appended after ": ". */
-__attribute__((format(printf, 3, 4))) int err_errno(struct err *err, int code, const char *fmt, ...);
+__attribute__((format(printf, 3, 4))) int err_errno(struct err *err, int code, const char *fmt,
+						    ...);
 
 /*
  * What failed is negative. This tells it to the compilers, which can't look into core/err.c, and
@@ -36,8 +37,8 @@ static inline int err_negative(int code)
 	return code < 0 ? code : -EIO;
 }
 
-#define err_set(...)   err_negative(err_set(__VA_ARGS__))
-#define err_wrap(...)  err_negative(err_wrap(__VA_ARGS__))
+#define err_set(...) err_negative(err_set(__VA_ARGS__))
+#define err_wrap(...) err_negative(err_wrap(__VA_ARGS__))
 #define err_errno(...) err_negative(err_errno(__VA_ARGS__))
 
 #define err_sys(err, ...) err_errno((err), -errno, __VA_ARGS__)

@@ -37,9 +37,27 @@ enum event_kind {
 };
 
 /* The closed lists of the record; the texts are API (docs/API.md) and stand in core/event.c. */
-enum ev_reason { REASON_NONE = 0, REASON_EXITED, REASON_SIGNALED, REASON_TIMEOUT, REASON_MEMORY, REASON_DISK, REASON_PIDS,
-		 REASON_KILLED, REASON_REFUSED, REASON_LOST, REASON_COUNT };
-enum ev_step_kind { STEP_RUN = 0, STEP_UPLOAD, STEP_PRE_HOOK, STEP_POST_HOOK, STEP_OUTPUT_HOOK, STEP_KIND_COUNT };
+enum ev_reason {
+	REASON_NONE = 0,
+	REASON_EXITED,
+	REASON_SIGNALED,
+	REASON_TIMEOUT,
+	REASON_MEMORY,
+	REASON_DISK,
+	REASON_PIDS,
+	REASON_KILLED,
+	REASON_REFUSED,
+	REASON_LOST,
+	REASON_COUNT
+};
+enum ev_step_kind {
+	STEP_RUN = 0,
+	STEP_UPLOAD,
+	STEP_PRE_HOOK,
+	STEP_POST_HOOK,
+	STEP_OUTPUT_HOOK,
+	STEP_KIND_COUNT
+};
 enum ev_action { ACTION_CREATED = 0, ACTION_MODIFIED, ACTION_RENAMED, ACTION_LINKED, ACTION_COUNT };
 enum ev_state {
 	STATE_OPEN = 0, /* a writer still has it open: no hash */
@@ -51,67 +69,114 @@ enum ev_state {
 	STATE_COUNT
 };
 enum ev_op { /* what a program tried; of violations and changes */
-	OP_NONE = 0, OP_READ, OP_LIST, OP_STAT, OP_CREATE, OP_WRITE, OP_TRUNCATE, OP_MKDIR, OP_RMDIR, OP_UNLINK, OP_RENAME, OP_LINK,
-	OP_SYMLINK, OP_MKNOD, OP_CHMOD, OP_CHOWN, OP_UTIMES, OP_SETXATTR, OP_REMOVEXATTR, OP_FALLOCATE, OP_COPY, OP_IOCTL, OP_COUNT
+	     OP_NONE = 0,
+	     OP_READ,
+	     OP_LIST,
+	     OP_STAT,
+	     OP_CREATE,
+	     OP_WRITE,
+	     OP_TRUNCATE,
+	     OP_MKDIR,
+	     OP_RMDIR,
+	     OP_UNLINK,
+	     OP_RENAME,
+	     OP_LINK,
+	     OP_SYMLINK,
+	     OP_MKNOD,
+	     OP_CHMOD,
+	     OP_CHOWN,
+	     OP_UTIMES,
+	     OP_SETXATTR,
+	     OP_REMOVEXATTR,
+	     OP_FALLOCATE,
+	     OP_COPY,
+	     OP_IOCTL,
+	     OP_COUNT
 };
 
 const char *ev_reason_text(enum ev_reason r); /* NULL for REASON_NONE */
-const char *ev_step_kind_text(enum ev_step_kind k); /* run, upload, pre_step, post_step, on_output */
+const char *
+ev_step_kind_text(enum ev_step_kind k); /* run, upload, pre_step, post_step, on_output */
 const char *ev_action_text(enum ev_action a);
 const char *ev_state_text(enum ev_state s);
 const char *ev_op_text(enum ev_op o);
 
 /* Who did it, as the caller's uid and gid say. */
 struct ev_who {
-	uint32_t agent;    /* its block, 0..32; 0 is the reserved agent "operator"; EV_NOBODY garth itself */
-	uint64_t sandbox;  /* 0: none */
-	uint64_t step;     /* 0: garth itself, or not one but several: then `steps` names them */
-	uint8_t late;      /* 1: a process of a step that had ended */
-	struct bytes steps; /* where step is 0 for being ambiguous: big-endian u64 ids of all open steps; else empty */
+	uint32_t
+		agent; /* its block, 0..32; 0 is the reserved agent "operator"; EV_NOBODY garth itself */
+	uint64_t sandbox; /* 0: none */
+	uint64_t step;    /* 0: garth itself, or not one but several: then `steps` names them */
+	uint8_t late;     /* 1: a process of a step that had ended */
+	struct bytes
+		steps; /* where step is 0 for being ambiguous: big-endian u64 ids of all open steps; else empty */
 };
 #define EV_NOBODY UINT32_MAX
 
-struct ev_workspace { struct bytes name; uint32_t uid_base; uint32_t gid; };
-struct ev_start { uint8_t crashed; uint64_t holes; struct bytes version; }; /* garth-fs began to serve; crashed: the one before did not end well */
-struct ev_policy { struct sha256 sha; struct bytes key; }; /* its YAML is objects/<sha>; key: id of the API key, empty at init */
-struct ev_agent { uint32_t agent; struct bytes name; };
-struct ev_sandbox { uint64_t sandbox; uint32_t agent; uint8_t live; };
-struct ev_sandbox_end { uint64_t sandbox; struct bytes why; };
-struct ev_step_begin {
-	uint64_t step;
-	uint8_t kind;        /* ev_step_kind */
-	uint64_t parent;     /* the step a hook belongs to; 0 */
+struct ev_workspace {
+	struct bytes name;
+	uint32_t uid_base;
+	uint32_t gid;
+};
+struct ev_start {
+	uint8_t crashed;
+	uint64_t holes;
+	struct bytes version;
+}; /* garth-fs began to serve; crashed: the one before did not end well */
+struct ev_policy {
+	struct sha256 sha;
+	struct bytes key;
+}; /* its YAML is objects/<sha>; key: id of the API key, empty at init */
+struct ev_agent {
+	uint32_t agent;
+	struct bytes name;
+};
+struct ev_sandbox {
 	uint64_t sandbox;
 	uint32_t agent;
-	uint32_t gid;        /* inside: 60000 + k */
-	struct bytes job;    /* the caller's label; empty: none */
+	uint8_t live;
+};
+struct ev_sandbox_end {
+	uint64_t sandbox;
+	struct bytes why;
+};
+struct ev_step_begin {
+	uint64_t step;
+	uint8_t kind;    /* ev_step_kind */
+	uint64_t parent; /* the step a hook belongs to; 0 */
+	uint64_t sandbox;
+	uint32_t agent;
+	uint32_t gid;     /* inside: 60000 + k */
+	struct bytes job; /* the caller's label; empty: none */
 	struct bytes request_id;
-	struct bytes key;    /* id of the API key */
-	struct bytes command; /* JSON array of argv, cut to 4096 bytes; empty for code */
+	struct bytes key;      /* id of the API key */
+	struct bytes command;  /* JSON array of argv, cut to 4096 bytes; empty for code */
 	struct bytes language; /* "python", "bash", or empty for argv */
 	uint8_t has_code;
-	struct sha256 code;  /* objects/<sha> holds it, where has_code */
+	struct sha256 code; /* objects/<sha> holds it, where has_code */
 	struct sha256 policy;
-	struct bytes env;    /* names, blank-separated, never values */
-	struct bytes limits; /* JSON: timeout_ms, memory_bytes, pids, cpus, ... as they hold for this step */
-	struct bytes observed; /* JSON, interface "observed" */
+	struct bytes env; /* names, blank-separated, never values */
+	struct bytes
+		limits; /* JSON: timeout_ms, memory_bytes, pids, cpus, ... as they hold for this step */
+	struct bytes observed;             /* JSON, interface "observed" */
 	uint64_t wiped_files, wiped_bytes; /* what task/ held before; 0 where it was shared */
 	struct bytes beside; /* big-endian u64 ids of steps that were open in this sandbox */
 };
 struct ev_step_end {
 	uint64_t step;
-	uint8_t reason;      /* ev_reason */
-	int64_t exit_code;   /* of an exit; -1 */
-	uint32_t signal;     /* 0 */
+	uint8_t reason;    /* ev_reason */
+	int64_t exit_code; /* of an exit; -1 */
+	uint32_t signal;   /* 0 */
 	int64_t wall_ns, cpu_ns;
 	uint64_t memory_peak;
 	uint64_t stdout_bytes, stderr_bytes; /* all that was written, also what was cut */
 	uint8_t stdout_cut, stderr_cut;
-	struct bytes error;  /* JSON {name, value, traceback, hint} or empty */
-	struct bytes detail; /* one line for people, e.g. "limit 1.0 GiB, peak 1.0 GiB"; may be empty */
+	struct bytes error; /* JSON {name, value, traceback, hint} or empty */
+	struct bytes
+		detail; /* one line for people, e.g. "limit 1.0 GiB, peak 1.0 GiB"; may be empty */
 };
 struct ev_version {
-	uint64_t version;    /* unique in the workspace, given by garth-fs, from 1 */
+	uint64_t version; /* unique in the workspace, given by garth-fs, from 1 */
 	struct ev_who who;
 	struct bytes path;
 	uint8_t action, state;
@@ -119,17 +184,50 @@ struct ev_version {
 	struct sha256 sha;
 	uint64_t size;
 	struct bytes media_type;
-	uint64_t source;     /* the version it is a rename or link of; 0 */
-	uint64_t ino;        /* inode in the store */
-	uint64_t gen;        /* a number that tells reuse of ino: the file's birth time in ns */
-	uint8_t kept;        /* 1: the bytes are objects/<sha> */
+	uint64_t source; /* the version it is a rename or link of; 0 */
+	uint64_t ino;    /* inode in the store */
+	uint64_t gen;    /* a number that tells reuse of ino: the file's birth time in ns */
+	uint8_t kept;    /* 1: the bytes are objects/<sha> */
 };
-struct ev_version_state { uint64_t version; uint8_t state; uint8_t has_sha; struct sha256 sha; uint64_t size; uint8_t kept; };
-struct ev_read { struct ev_who who; uint64_t version; struct bytes path; uint8_t open; }; /* version 0: no version of it is known; open: somebody was writing it */
-struct ev_change { struct ev_who who; uint8_t op; struct bytes path, path2; }; /* unlink, rmdir, rename, mkdir, link, symlink; path2: the new name, or the link's text */
-struct ev_violation { struct ev_who who; uint8_t op; struct bytes path; uint32_t errnum; struct bytes rule; uint64_t count; };
-struct ev_doubt { uint64_t step; uint64_t version; struct bytes path; struct bytes why; };
-struct ev_verdict { uint64_t version; uint64_t hook_step; uint8_t pass; struct bytes reason; };
+struct ev_version_state {
+	uint64_t version;
+	uint8_t state;
+	uint8_t has_sha;
+	struct sha256 sha;
+	uint64_t size;
+	uint8_t kept;
+};
+struct ev_read {
+	struct ev_who who;
+	uint64_t version;
+	struct bytes path;
+	uint8_t open;
+}; /* version 0: no version of it is known; open: somebody was writing it */
+struct ev_change {
+	struct ev_who who;
+	uint8_t op;
+	struct bytes path, path2;
+}; /* unlink, rmdir, rename, mkdir, link, symlink; path2: the new name, or the link's text */
+struct ev_violation {
+	struct ev_who who;
+	uint8_t op;
+	struct bytes path;
+	uint32_t errnum;
+	struct bytes rule;
+	uint64_t count;
+};
+struct ev_doubt {
+	uint64_t step;
+	uint64_t version;
+	struct bytes path;
+	struct bytes why;
+};
+struct ev_verdict {
+	uint64_t version;
+	uint64_t hook_step;
+	uint8_t pass;
+	struct bytes reason;
+};
 
 struct event {
 	enum event_kind kind;

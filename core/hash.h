@@ -33,6 +33,7 @@ void sha256_of(struct bytes data, struct sha256 *ret);
 must_check int sha256_fd(int fd, struct sha256 *ret, uint64_t *ret_len);
 
 void sha256_hex(const struct sha256 *h, char out[SHA256_HEX_SIZE]); /* lower case */
-must_check int sha256_parse(const char *hex, struct sha256 *ret);   /* exactly 64 digits, either case; -EINVAL */
+must_check int sha256_parse(const char *hex,
+			    struct sha256 *ret); /* exactly 64 digits, either case; -EINVAL */
 
 #endif

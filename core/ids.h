@@ -20,8 +20,8 @@
 #define IDS_COUNT_DEFAULT 268304384u
 
 /* Inside a sandbox */
-#define IDS_UID_ROOT 0u     /* garth-init; acts as the owner of its agent's files */
-#define IDS_UID_USER 1000u  /* "user": steps */
+#define IDS_UID_ROOT 0u    /* garth-init; acts as the owner of its agent's files */
+#define IDS_UID_USER 1000u /* "user": steps */
 #define IDS_INSIDE_LAST 4094u
 #define IDS_NOBODY 65534u   /* is block + 4095 */
 #define IDS_GID_LAST 4030u  /* gids 0..4030 are block + gid */
@@ -29,10 +29,22 @@
 #define IDS_STEPS_MAX 64u
 #define IDS_WS_GID_INSIDE 70000u /* shows the workspace's gid; no identity */
 
-static inline uint32_t ids_fs_uid(uint32_t uid_base) { return uid_base + IDS_OWN_BLOCK * IDS_BLOCK; }
-static inline uint32_t ids_keeper_uid(uint32_t uid_base) { return uid_base + IDS_OWN_BLOCK * IDS_BLOCK + 1; }
-static inline uint32_t ids_ws_gid(uint32_t uid_base) { return uid_base + IDS_OWN_BLOCK * IDS_BLOCK + 2; }
-static inline uint32_t ids_agent_uid(uint32_t uid_base, uint32_t block, uint32_t inside) { return uid_base + block * IDS_BLOCK + inside; }
+static inline uint32_t ids_fs_uid(uint32_t uid_base)
+{
+	return uid_base + IDS_OWN_BLOCK * IDS_BLOCK;
+}
+static inline uint32_t ids_keeper_uid(uint32_t uid_base)
+{
+	return uid_base + IDS_OWN_BLOCK * IDS_BLOCK + 1;
+}
+static inline uint32_t ids_ws_gid(uint32_t uid_base)
+{
+	return uid_base + IDS_OWN_BLOCK * IDS_BLOCK + 2;
+}
+static inline uint32_t ids_agent_uid(uint32_t uid_base, uint32_t block, uint32_t inside)
+{
+	return uid_base + block * IDS_BLOCK + inside;
+}
 
 /* Which agent's block holds this host uid: true and ret_block, or false (host users, root, garth's own). */
 static inline bool ids_agent_of(uint32_t uid_base, uint32_t uid, uint32_t *ret_block)
@@ -52,7 +64,8 @@ static inline int ids_step_slot(uint32_t gid_base, uint32_t gid)
 }
 
 /* The lines for /proc/PID/uid_map and gid_map of a sandbox: "inside outside count" */
-#define IDS_UID_MAP_FMT "0 %u 4095\n65534 %u 1\n"             /* block, block + 4095 */
-#define IDS_GID_MAP_FMT "0 %u 4031\n60000 %u 64\n65534 %u 1\n70000 %u 1\n" /* base, base + 4031, base + 4095, workspace gid */
+#define IDS_UID_MAP_FMT "0 %u 4095\n65534 %u 1\n" /* block, block + 4095 */
+#define IDS_GID_MAP_FMT \
+	"0 %u 4031\n60000 %u 64\n65534 %u 1\n70000 %u 1\n" /* base, base + 4031, base + 4095, workspace gid */
 
 #endif

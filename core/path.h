@@ -13,10 +13,10 @@
 #include "core/bytes.h"
 #include "core/err.h"
 
-#define NAME_LEN_MAX 255   /* bytes of one part */
-#define PATH_LEN_MAX 4095  /* bytes of a workspace path */
-#define IDENT_LEN_MAX 63   /* bytes of a workspace's or agent's name */
-#define IDENT_SIZE 64      /* the same with its NUL */
+#define NAME_LEN_MAX 255  /* bytes of one part */
+#define PATH_LEN_MAX 4095 /* bytes of a workspace path */
+#define IDENT_LEN_MAX 63  /* bytes of a workspace's or agent's name */
+#define IDENT_SIZE 64     /* the same with its NUL */
 
 /* One part: 0, -EINVAL empty, ".", "..", has a slash or NUL; -ENAMETOOLONG. */
 must_check int name_check(const char *name);
@@ -32,8 +32,8 @@ must_check int ident_check(const char *name, const char *what, struct err *err);
  * Open below dir_fd, never through a symlink, never out of it. @flags as open(2); O_CLOEXEC and O_NOFOLLOW are added.
  * @mode for O_CREAT. 0 or the errno of openat2.
  */
-must_check int path_open_beneath(int dir_fd, const char *path, uint64_t flags, unsigned mode, int *ret_fd,
-				 struct err *err);
+must_check int path_open_beneath(int dir_fd, const char *path, uint64_t flags, unsigned mode,
+				 int *ret_fd, struct err *err);
 
 /* mkdir -p below dir_fd (each new part with mode, 0 meaning 0755, less the umask). Existing folders are fine. */
 must_check int path_mkdirs(int dir_fd, const char *path, unsigned mode, struct err *err);

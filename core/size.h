@@ -10,7 +10,7 @@
 
 #define SIZE_TEXT_SIZE 24
 
-int size_parse(const char *s, uint64_t *ret);          /* 0, -EINVAL, -ERANGE */
+int size_parse(const char *s, uint64_t *ret);         /* 0, -EINVAL, -ERANGE */
 void size_text(uint64_t n, char out[SIZE_TEXT_SIZE]); /* "1.0 GiB", "512 B" */
 
 #endif

@@ -48,7 +48,8 @@ int wire_take_fd(struct wire_msg *m, unsigned i); /* the caller's now; -1 where 
  * Send. @fds are borrowed (the kernel duplicates them). Blocks while the peer's queue is full unless the socket is O_NONBLOCK.
  * 0, -EAGAIN, -EPIPE/-ECONNRESET the peer is gone, -EMSGSIZE, errno.
  */
-must_check int wire_send(int sock, uint16_t type, uint64_t id, struct bytes body, struct bytes tail, const int *fds, unsigned nfds);
+must_check int wire_send(int sock, uint16_t type, uint64_t id, struct bytes body, struct bytes tail,
+			 const int *fds, unsigned nfds);
 
 /*
  * Receive one. Everything is checked: version, len against what came, count of fds, no truncation; received fds are CLOEXEC.
