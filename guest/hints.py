@@ -183,7 +183,7 @@ def zone_denied(e, match):
         data.update(zone=where, path=show(path))
         if where == "agents" and owner and owner != agent():
             data["owner"] = clean(owner, 63)
-            return "agents/%s/ belongs to agent %s; yours is agents/%s/. Read there, write below your own area or output/." % (
+            return "agents/%s/ belongs to agent %s; yours is agents/%s/. Write below your own area or output/; what you may not read there, the policy keeps from you." % (
                 data["owner"], data["owner"], agent()), data
         if where == "logs":
             return "logs/ is written by garth alone. Use output/ or task/.", data
