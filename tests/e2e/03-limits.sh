@@ -60,7 +60,7 @@ except OSError as e:
 '
 step -c "$fork"
 equal pids_is_eagain "$(field "j['stdout'].split()[1]")" EAGAIN
-check pids_counts [ "$(field "16 <= int(j['stdout'].split()[0]) < 32")" = True ]
+check pids_counts [ "$(field "24 <= int(j['stdout'].split()[0]) <= 32")" = True ]
 equal a_handled_refusal_is_no_end "$(field "j['reason'], j['exit_code']")" "('exited', 0)"
 check descendants_die_with_the_step [ "$(field "j['wall_ms'] < 10000")" = True ]
 step -c "$(sed '/except/,$d; s/^try:/if True:/' <<<"$fork")"

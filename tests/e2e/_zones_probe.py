@@ -215,7 +215,7 @@ def the_root():
     expect("rename_task", errno.EBUSY, os.rename, path("task"), path("task2"))
     expect("rmdir_task", errno.EBUSY, os.rmdir, path("task"))
     expect("chmod_root", EACCES, os.chmod, path(""), 0o777)
-    expect("rename_a_folder_onto_output", (EACCES, errno.ENOTEMPTY, errno.EEXIST), os.rename, path("agents/a/empty"), path("output"))
+    expect("rename_a_folder_onto_output", (EACCES, errno.ENOTEMPTY, errno.EEXIST), os.rename, path("agents/a/dir/empty"), path("output"))
 
 
 def areas():
