@@ -176,14 +176,12 @@ int conn_send(struct conn *k, uint16_t type, uint64_t id, struct bytes body, str
 
 void conn_reply_status(struct conn *k, uint16_t type, uint64_t id, int status, const struct err *err)
 {
-	const struct msg_spec *spec = msg_spec_of(type);
-	uint8_t body[64] = { 0 };
 	struct msg_status s = { .status = status };
 	struct bytes tail = bytes_of(NULL, 0);
 
-	invariant(spec && spec->reply >= sizeof s && spec->reply <= sizeof body);
-	memcpy(body, &s, sizeof s);
+	if (id == 0)
+		return; /* it wants no answer */
 	if (status != 0 && err)
 		tail = bytes_str(err->msg);
-	(void)conn_send(k, type | WIRE_REPLY, id, bytes_of(body, spec->reply), tail, NULL, 0);
+	(void)conn_send(k, type | WIRE_REPLY, id, bytes_of(&s, sizeof s), tail, NULL, 0);
 }

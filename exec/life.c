@@ -108,6 +108,7 @@ static void close_all(struct sandbox *s)
 {
 	reactor_io_del(&s->d->loop, &s->sync_io);
 	reactor_io_del(&s->d->loop, &s->oom_io);
+	reactor_timer_clear(&s->d->loop, &s->oom_timer);
 	fd_closep(&s->sync_fd);
 	fd_closep(&s->oom_fd);
 	fd_closep(&s->guest_fd);
@@ -186,21 +187,32 @@ static void build_late(void *ctx)
 	life_kill(s, "killed");
 }
 
-static void oom_ready(void *ctx, uint32_t events)
+/* v1 gives notice before the kill is counted, so the count is looked at for a while. */
+static void oom_look(void *ctx)
 {
 	struct sandbox *s = ctx;
 	struct msg_sb_oom note = { .sandbox = s->plan.sandbox };
 	struct cgroup_stat now;
+
+	cgroup_stat(&s->d->cg, s->plan.name, &now);
+	if (now.oom_kills > s->oom_told) {
+		s->oom_told = now.oom_kills;
+		daemon_tell_api(s->d, MSG_SB_OOM, bytes_of(&note, sizeof note));
+	} else if (++s->oom_looks < LIFE_OOM_LOOKS) {
+		reactor_timer_set(&s->d->loop, &s->oom_timer, LIFE_OOM_LOOK_NS, oom_look, s);
+	}
+}
+
+static void oom_ready(void *ctx, uint32_t events)
+{
+	struct sandbox *s = ctx;
 	char drain[512];
 
 	(void)events;
 	if (read(s->oom_fd, drain, sizeof drain) < 0 && errno == EAGAIN)
 		return;
-	cgroup_stat(&s->d->cg, s->plan.name, &now);
-	if (now.oom_kills > s->oom_told) {
-		s->oom_told = now.oom_kills;
-		daemon_tell_api(s->d, MSG_SB_OOM, bytes_of(&note, sizeof note));
-	}
+	s->oom_looks = 0;
+	oom_look(s);
 }
 
 /* It has executed garth-init: the answer. */

@@ -19,6 +19,8 @@
 #define LIFE_DIE_NS (10 * NS_PER_S)   /* from SIGKILL to reaped: longer, and it hangs in a file operation */
 #define LIFE_CLEAN_NS (10 * NS_PER_S) /* from reaped to empty cgroups */
 #define LIFE_RETRY_NS (5 * NS_PER_MS)
+#define LIFE_OOM_LOOK_NS (2 * NS_PER_MS)
+#define LIFE_OOM_LOOKS 100u           /* for the count after a notice */
 #define LIFE_KILLS_MAX 4u             /* SB_KILL questions about one sandbox */
 
 enum life_state { LIFE_KNOWN = 0, LIFE_BUILD, LIFE_LIVE, LIFE_DYING, LIFE_CLEAN, LIFE_TOLD };
@@ -36,7 +38,8 @@ struct sandbox {
 	struct child child;
 	int sync_fd, guest_fd, oom_fd;
 	struct reactor_io sync_io, oom_io;
-	struct reactor_timer timer;
+	struct reactor_timer timer, oom_timer;
+	unsigned oom_looks;
 	int64_t clean_until_ns;
 	bool told_fs;            /* garth-fs knows it */
 	bool has_cgroups;
