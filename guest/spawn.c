@@ -38,11 +38,22 @@ static int set_limit(__rlimit_resource_t what, uint64_t value, const char *name,
 
 static int set_limits(uint64_t file_max, uint32_t open_files, struct err *err)
 {
-	int r = set_limit(RLIMIT_CORE, 0, "core", err);
+	const struct {
+		__rlimit_resource_t what;
+		uint64_t value;
+		const char *name;
+	} limits[] = {
+		{ RLIMIT_CORE, 0, "core" },
+		{ RLIMIT_RTPRIO, 0, "real-time priority" }, /* whatever garthd was started with */
+		{ RLIMIT_NICE, 0, "niceness" },
+		{ RLIMIT_FSIZE, file_max, "file size" },
+		{ RLIMIT_NOFILE, open_files, "open files" },
+	};
+	int r = 0;
 
-	if (r == 0)
-		r = set_limit(RLIMIT_FSIZE, file_max, "file size", err);
-	return r < 0 ? r : set_limit(RLIMIT_NOFILE, open_files, "open files", err);
+	for (size_t i = 0; r == 0 && i < sizeof limits / sizeof limits[0]; i++)
+		r = set_limit(limits[i].what, limits[i].value, limits[i].name, err);
+	return r;
 }
 
 /* Descriptors 0 to 2 as given, all others gone at exec. */

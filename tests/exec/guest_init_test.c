@@ -121,7 +121,8 @@ static void test_spawn_limits_and_session_hold(void **state)
 {
 	const char *argv[] = {
 		"bash", "-c",
-		"ulimit -n; ulimit -f; ulimit -c; ulimit -Hn; umask; cat /proc/self/oom_score_adj; "
+		"ulimit -n; ulimit -f; ulimit -c; ulimit -Hn; ulimit -Hr; ulimit -He; umask; cat "
+		"/proc/self/oom_score_adj; "
 		"read -r _ _ _ _ pgrp sid tty _ < /proc/self/stat; [ $sid = $$ ] && echo session "
 		"$tty; "
 		"head -c 20000 /dev/zero >big; echo $?",
@@ -131,7 +132,7 @@ static void test_spawn_limits_and_session_hold(void **state)
 	struct box_end e;
 
 	run(state, &s, &e);
-	assert_string_equal(buf_str(&e.out), "77\n10\n0\n77\n0002\n1000\nsession 0\n153\n");
+	assert_string_equal(buf_str(&e.out), "77\n10\n0\n77\n0\n0\n0002\n1000\nsession 0\n153\n");
 	box_end_fini(&e);
 }
 
