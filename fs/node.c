@@ -5,11 +5,29 @@
  */
 #include "fs/node.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/fd.h"
 #include "fs/node_own.h"
 #include "fs/task.h"
+
+/* And close what died: the last close of an unlinked file frees its blocks, which takes time. */
+static void unlock(struct nodes *t)
+{
+	struct node *n = t->graves;
+
+	t->graves = NULL;
+	pthread_mutex_unlock(&t->lock);
+	while (n) {
+		struct node *next = n->chain_dead;
+
+		fd_closep(&n->keep_fd);
+		free(n);
+		n = next;
+	}
+}
 
 static struct node **bucket_of(struct nodes *t, const struct fhandle *h)
 {
@@ -137,6 +155,7 @@ static int node_new(struct nodes *t, const struct fhandle *h, const struct stat 
 	n->mode = st->st_mode;
 	n->uid = st->st_uid;
 	n->charged = -1;
+	n->keep_fd = -1;
 	t->slot[s].node = n;
 	hash_grow(t);
 	hash_in(t, n);
@@ -179,7 +198,8 @@ static void reap(struct nodes *t, struct node *n)
 		t->slot[s].next_free = t->free_head;
 		t->free_head = s;
 		task_unref(dead->task);
-		free(dead);
+		dead->chain_dead = t->graves;
+		t->graves = dead;
 	}
 }
 
@@ -200,6 +220,7 @@ void nodes_free(struct nodes *t)
 			free(nm);
 		}
 		task_unref(n->task);
+		fd_closep(&n->keep_fd);
 		free(n);
 	}
 	pthread_mutex_destroy(&t->lock);
@@ -216,7 +237,7 @@ struct node *nodes_get(struct nodes *t, uint64_t id)
 	pthread_mutex_lock(&t->lock);
 	if (s > 0 && s < t->used && t->slot[s].node && t->slot[s].node->id == id)
 		n = t->slot[s].node;
-	pthread_mutex_unlock(&t->lock);
+	unlock(t);
 	return n;
 }
 
@@ -291,7 +312,7 @@ int nodes_make(struct nodes *t, enum node_kind kind, const struct fhandle *h, co
 			reap(t, n);
 		}
 	}
-	pthread_mutex_unlock(&t->lock);
+	unlock(t);
 	if (r == 0)
 		*ret = n;
 	return r;
@@ -327,7 +348,7 @@ int nodes_enter(struct nodes *t, struct node *parent, const char *name, const st
 			n->pins++;
 		*ret = n;
 	}
-	pthread_mutex_unlock(&t->lock);
+	unlock(t);
 	return r;
 }
 
@@ -339,7 +360,7 @@ struct node *nodes_find(struct nodes *t, const struct fhandle *h)
 	n = find(t, h);
 	if (n)
 		n->pins++;
-	pthread_mutex_unlock(&t->lock);
+	unlock(t);
 	return n;
 }
 
@@ -347,14 +368,14 @@ void node_looked_up(struct nodes *t, struct node *n)
 {
 	pthread_mutex_lock(&t->lock);
 	n->lookups++;
-	pthread_mutex_unlock(&t->lock);
+	unlock(t);
 }
 
 void node_pin(struct nodes *t, struct node *n)
 {
 	pthread_mutex_lock(&t->lock);
 	n->pins++;
-	pthread_mutex_unlock(&t->lock);
+	unlock(t);
 }
 
 void node_unpin(struct nodes *t, struct node *n)
@@ -363,7 +384,7 @@ void node_unpin(struct nodes *t, struct node *n)
 	n->pins--;
 	if (is_dead(n))
 		reap(t, n);
-	pthread_mutex_unlock(&t->lock);
+	unlock(t);
 }
 
 void node_forget(struct nodes *t, uint64_t id, uint64_t count)
@@ -378,7 +399,7 @@ void node_forget(struct nodes *t, uint64_t id, uint64_t count)
 		if (is_dead(n))
 			reap(t, n);
 	}
-	pthread_mutex_unlock(&t->lock);
+	unlock(t);
 }
 
 void node_look(struct nodes *t, const struct node *n, struct node_look *ret)
@@ -387,7 +408,7 @@ void node_look(struct nodes *t, const struct node *n, struct node_look *ret)
 	ret->mode = n->mode;
 	ret->uid = n->uid;
 	ret->gone = n->gone;
-	pthread_mutex_unlock(&t->lock);
+	unlock(t);
 }
 
 void node_set(struct nodes *t, struct node *n, const struct stat *st)
@@ -395,7 +416,7 @@ void node_set(struct nodes *t, struct node *n, const struct stat *st)
 	pthread_mutex_lock(&t->lock);
 	n->mode = st->st_mode;
 	n->uid = st->st_uid;
-	pthread_mutex_unlock(&t->lock);
+	unlock(t);
 }
 
 struct task *node_repoint(struct nodes *t, struct node *n, const struct fhandle *h, uint64_t ino, struct task *task)
@@ -409,7 +430,7 @@ struct task *node_repoint(struct nodes *t, struct node *n, const struct fhandle 
 	hash_in(t, n);
 	old = n->task;
 	n->task = task;
-	pthread_mutex_unlock(&t->lock);
+	unlock(t);
 	return old;
 }
 
@@ -417,7 +438,7 @@ void node_handle(struct nodes *t, const struct node *n, struct fhandle *ret)
 {
 	pthread_mutex_lock(&t->lock);
 	*ret = n->h;
-	pthread_mutex_unlock(&t->lock);
+	unlock(t);
 }
 
 struct task *node_task(struct nodes *t, const struct node *n)
@@ -426,8 +447,29 @@ struct task *node_task(struct nodes *t, const struct node *n)
 
 	pthread_mutex_lock(&t->lock);
 	k = n->task ? task_ref(n->task) : NULL;
-	pthread_mutex_unlock(&t->lock);
+	unlock(t);
 	return k;
+}
+
+void node_keep(struct nodes *t, struct node *n, int fd)
+{
+	int old;
+
+	pthread_mutex_lock(&t->lock);
+	old = n->keep_fd;
+	n->keep_fd = fd;
+	unlock(t);
+	fd_closep(&old);
+}
+
+int node_kept(struct nodes *t, const struct node *n)
+{
+	int fd;
+
+	pthread_mutex_lock(&t->lock);
+	fd = n->keep_fd >= 0 ? fcntl(n->keep_fd, F_DUPFD_CLOEXEC, 0) : -1;
+	unlock(t);
+	return fd;
 }
 
 int node_link(struct nodes *t, struct node *n, struct node *parent, const char *name)
@@ -436,7 +478,7 @@ int node_link(struct nodes *t, struct node *n, struct node *parent, const char *
 
 	pthread_mutex_lock(&t->lock);
 	r = name_add(t, n, parent, name);
-	pthread_mutex_unlock(&t->lock);
+	unlock(t);
 	return r;
 }
 
@@ -459,5 +501,5 @@ void node_unlink(struct nodes *t, struct node *n, struct node *parent, const cha
 		free(nm->name);
 		free(nm);
 	}
-	pthread_mutex_unlock(&t->lock);
+	unlock(t);
 }

@@ -51,6 +51,7 @@ struct node {
 	unsigned pins;          /* children's names, open files, the table itself */
 	struct nname *names;    /* the first is the latest */
 	_Atomic unsigned opens; /* files open on it */
+	int keep_fd;            /* O_PATH, of an inode whose last name is going; -1 */
 	bool gone;              /* unlinked: names is the last that it had */
 	struct task *task;      /* counted; NULL outside task/ */
 	/* guarded by the quota's lock */
@@ -97,6 +98,13 @@ struct task *node_task(struct nodes *t, const struct node *n); /* counted, or NU
 
 /* The node of this handle where the table knows it (pinned), or NULL. */
 struct node *nodes_find(struct nodes *t, const struct fhandle *h);
+
+/*
+ * The last name of n is about to go: requests for it that are under way still find its inode. Takes fd (O_PATH); it ends with n, or
+ * when it is taken back with -1.
+ */
+void node_keep(struct nodes *t, struct node *n, int fd);
+int node_kept(struct nodes *t, const struct node *n); /* a duplicate, or -1 */
 
 /* Names come and go. */
 must_check int node_link(struct nodes *t, struct node *n, struct node *parent, const char *name);

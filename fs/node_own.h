@@ -24,6 +24,7 @@ struct nodes {
 	uint32_t free_head;
 	struct node **bucket; /* by handle */
 	uint32_t buckets, hashed;
+	struct node *graves; /* dead, with a descriptor that is closed outside the lock */
 };
 
 #endif

@@ -50,17 +50,27 @@ void op_fail(struct op *o, int err)
 int op_hold(struct fs *fs, const struct node *n, struct held *ret)
 {
 	struct fhandle h;
+	int r;
 
 	ret->e = NULL;
 	ret->fd = -1;
 	node_handle(fs->nodes, n, &h);
-	return hcache_get(fs->hcache, &h, &ret->e, &ret->fd);
+	r = hcache_get(fs->hcache, &h, &ret->e, &ret->fd);
+	if (r == -ESTALE) { /* its last name went while this request was on its way */
+		ret->fd = node_kept(fs->nodes, n);
+		r = ret->fd < 0 ? -ESTALE : 0;
+	}
+	return r;
 }
 
 void op_let(struct fs *fs, struct held *h)
 {
-	hcache_put(fs->hcache, h->e);
+	if (h->e)
+		hcache_put(fs->hcache, h->e);
+	else
+		fd_closep(&h->fd);
 	h->e = NULL;
+	h->fd = -1;
 }
 
 uint32_t op_as(struct fs *fs, const struct who *w, const struct node *n)
@@ -69,6 +79,11 @@ uint32_t op_as(struct fs *fs, const struct who *w, const struct node *n)
 
 	node_look(fs->nodes, n, &look);
 	return who_acts(fs, w, look.uid);
+}
+
+bool op_may_execute(const struct node_look *look, uint32_t as)
+{
+	return (look->mode & (look->uid == as ? S_IXUSR : S_IXGRP)) != 0;
 }
 
 static unsigned links_of(struct fs *fs, const struct node *n)
@@ -95,7 +110,7 @@ void op_show(struct fs *fs, struct node *n, struct stat *st)
 
 int op_stat(struct fs *fs, struct node *n, struct stat *ret)
 {
-	struct held h;
+	struct held h = { .fd = -1 };
 	int r = op_hold(fs, n, &h);
 
 	if (r == 0 && fstat(h.fd, ret) < 0)

@@ -45,7 +45,7 @@ void op_fail(struct op *o, int err); /* answers with a negative errno (0: done),
 
 /* A node's O_PATH descriptor, lent. */
 struct held {
-	struct hentry *e;
+	struct hentry *e; /* NULL: fd is ours */
 	int fd;
 };
 must_check int op_hold(struct fs *fs, const struct node *n, struct held *ret);
@@ -70,6 +70,12 @@ must_check int op_peek(struct fs *fs, const struct node *dir, int dir_fd, const 
 
 /* As whom the caller acts on what n is. */
 uint32_t op_as(struct fs *fs, const struct who *w, const struct node *n);
+
+/*
+ * May one who acts as `as` execute it, by its mode? The store itself cannot be asked: it is mounted noexec. All agents are in the
+ * file's group.
+ */
+bool op_may_execute(const struct node_look *look, uint32_t as);
 
 /* A request that goes on, on a thread that may wait. */
 struct punt;

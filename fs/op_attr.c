@@ -302,9 +302,30 @@ static int ask_access(struct op *o, int mask)
 	return r;
 }
 
+static int access_mode(struct op *o, int mask)
+{
+	uint32_t as = op_as(o->fs, &o->who, o->node);
+	struct held h = { .fd = -1 };
+	struct node_look look;
+	int r;
+
+	node_look(o->fs->nodes, o->node, &look);
+	if (S_ISREG(look.mode) && (mask & X_OK)) {
+		if (!op_may_execute(&look, as))
+			return -EACCES;
+		mask &= ~X_OK;
+	}
+	r = op_hold(o->fs, o->node, &h);
+	if (r == 0)
+		r = cred_as(o->fs, as);
+	if (r == 0 && syscall(SYS_faccessat2, h.fd, "", mask & (R_OK | W_OK | X_OK), AT_EMPTY_PATH | AT_EACCESS) < 0)
+		r = -errno;
+	op_let(o->fs, &h);
+	return r;
+}
+
 void op_access(fuse_req_t req, fuse_ino_t ino, int mask)
 {
-	struct held h = { .fd = -1 };
 	struct op o;
 	int r;
 
@@ -312,12 +333,7 @@ void op_access(fuse_req_t req, fuse_ino_t ino, int mask)
 		return;
 	r = ask_access(&o, mask);
 	if (r == 0)
-		r = op_hold(o.fs, o.node, &h);
-	if (r == 0)
-		r = cred_as(o.fs, op_as(o.fs, &o.who, o.node));
-	if (r == 0 && syscall(SYS_faccessat2, h.fd, "", mask & (R_OK | W_OK | X_OK), AT_EMPTY_PATH | AT_EACCESS) < 0)
-		r = -errno;
-	op_let(o.fs, &h);
+		r = access_mode(&o, mask);
 	op_fail(&o, r);
 }
 

@@ -114,7 +114,7 @@ static void reply_missing(struct op *o)
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct fuse_entry_param e;
-	struct held dir;
+	struct held dir = { .fd = -1 };
 	struct op o;
 	int fd = -1;
 	int r;

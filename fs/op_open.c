@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/fd.h"
@@ -119,13 +118,10 @@ static int record_of(struct op *o, struct ofile *f, const struct place *at)
 static int open_to_execute(struct op *o, int path_fd, uint32_t as, int *ret_fd)
 {
 	struct node_look look;
-	int r = cred_as(o->fs, as);
 
-	if (r < 0)
-		return r;
-	if (syscall(SYS_faccessat2, path_fd, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) < 0)
-		return -errno;
 	node_look(o->fs->nodes, o->node, &look);
+	if (!op_may_execute(&look, as))
+		return -EACCES;
 	return act_reopen(o->fs, look.uid, path_fd, O_RDONLY, ret_fd);
 }
 
@@ -133,7 +129,7 @@ static int open_store(struct op *o, int flags, int *ret_fd)
 {
 	uint32_t as = op_as(o->fs, &o->who, o->node);
 	int want = store_flags(flags);
-	struct held h;
+	struct held h = { .fd = -1 };
 	int r = op_hold(o->fs, o->node, &h);
 
 	if (r < 0)
@@ -314,7 +310,7 @@ static void create_existing(struct op *o, const char *name, mode_t mode, struct 
 	struct fuse_entry_param e;
 	struct ofile *f = NULL;
 	struct node *dir = o->node, *n = NULL;
-	struct held h;
+	struct held h = { .fd = -1 };
 	int fd = -1;
 	int r = op_hold(o->fs, dir, &h);
 
@@ -353,7 +349,7 @@ static void do_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
 	struct fuse_entry_param e;
 	struct ofile *f = NULL;
 	struct place at;
-	struct held h;
+	struct held h = { .fd = -1 };
 	struct op o;
 	int fd = -1;
 	int r;
@@ -361,7 +357,7 @@ static void do_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
 	if (!op_begin(&o, req, parent))
 		return;
 	/* a file without a name is asked for as one in the folder, not as the folder */
-	r = place_ask(o.fs, &o.who, &a, o.node, name ? name : "#tmpfile", &at);
+	r = place_ask(o.fs, &o.who, &a, o.node, name ? name : NODE_NAMELESS, &at);
 	if (r == 0)
 		r = quota_room_file(o.fs, o.who.uid);
 	if (r < 0) {

@@ -54,10 +54,28 @@ static void subject_fini(struct fs *fs, struct subject *s)
 	s->node = NULL;
 }
 
+static bool is_last(const struct subject *s)
+{
+	return S_ISDIR(s->st.st_mode) || s->st.st_nlink <= 1 + s->objects;
+}
+
+/* Before its last name goes. */
+static void name_going(struct fs *fs, struct subject *s)
+{
+	if (s->node && is_last(s))
+		node_keep(fs->nodes, s->node, fcntl(s->fd, F_DUPFD_CLOEXEC, 0));
+}
+
+static void name_stays(struct fs *fs, struct subject *s)
+{
+	if (s->node && is_last(s))
+		node_keep(fs->nodes, s->node, -1);
+}
+
 /* One of its names is gone: was it the last? */
 static void name_gone(struct fs *fs, struct subject *s, struct node *dir, const char *name)
 {
-	bool gone = S_ISDIR(s->st.st_mode) || s->st.st_nlink <= 1 + s->objects;
+	bool gone = is_last(s);
 	struct fhandle h;
 
 	if (s->node)
@@ -88,8 +106,13 @@ static void do_remove(fuse_req_t req, fuse_ino_t parent, const char *name, enum 
 		r = subject_of(o.fs, o.node, dir.fd, name, &s);
 	if (r == 0)
 		r = cred_as(o.fs, op_as(o.fs, &o.who, o.node));
-	if (r == 0 && unlinkat(dir.fd, name, op == OP_RMDIR ? AT_REMOVEDIR : 0) < 0)
-		r = -errno;
+	if (r == 0) {
+		name_going(o.fs, &s);
+		if (unlinkat(dir.fd, name, op == OP_RMDIR ? AT_REMOVEDIR : 0) < 0) {
+			r = -errno;
+			name_stays(o.fs, &s);
+		}
+	}
 	if (r == 0) {
 		if (place_recorded(&at))
 			rec_unlinked(o.fs, &o.who, op, place_bytes(&at));
@@ -150,9 +173,14 @@ static int move_act(struct move *m)
 
 	if (r < 0)
 		return r;
-	if (syscall(SYS_renameat2, m->from_held.fd, m->from, m->to_held.fd, m->to, m->flags) < 0)
-		return -errno;
-	return 0;
+	if (m->victim.fd >= 0 && !(m->flags & RENAME_EXCHANGE_FLAG) && m->victim.node != m->what.node)
+		name_going(fs, &m->victim);
+	if (syscall(SYS_renameat2, m->from_held.fd, m->from, m->to_held.fd, m->to, m->flags) < 0) {
+		r = -errno;
+		if (m->victim.fd >= 0)
+			name_stays(fs, &m->victim);
+	}
+	return r;
 }
 
 /* The table of nodes follows. Without memory for a name the old one stays: then the record's paths are the old ones. */
@@ -204,7 +232,7 @@ static void move_record(struct move *m)
 void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t newparent, const char *newname, unsigned int flags)
 {
 	struct op o;
-	struct move m = { .o = &o, .from = name, .to = newname, .flags = flags, .what.fd = -1, .victim.fd = -1 };
+	struct move m = { .o = &o, .from = name, .to = newname, .flags = flags, .from_held.fd = -1, .to_held.fd = -1, .what.fd = -1, .victim.fd = -1 };
 	int r;
 
 	if (!op_begin(&o, req, parent))

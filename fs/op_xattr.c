@@ -183,35 +183,33 @@ void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 	do_getxattr(req, ino, name, size, false);
 }
 
-/* Those of the store that are the agents', then ours. */
+/*
+ * Those of the store that are the agents'. Ours are read by name and not listed: who copies a file with all its attributes (shutil.copy2,
+ * cp -a) would be refused when it sets them.
+ */
 static ssize_t list_all(struct op *o, int fd, char *out)
 {
-	char fd_name[ACT_NAME_SIZE], value[VALUE_SIZE];
-	struct rec *c = S_ISREG(o->node->mode) ? rec_of(o->fs->recs, &o->node->h) : NULL;
+	char fd_name[ACT_NAME_SIZE];
 	size_t used = 0;
 	ssize_t n = 0;
-	char *all = malloc(LIST_MAX);
+	char *all;
 
-	if (all && !S_ISLNK(o->node->mode))
-		n = listxattr(act_name(fd, fd_name), all, LIST_MAX);
-	for (char *p = all; p && n > 0 && p < all + n; p += strlen(p) + 1) {
+	if (S_ISLNK(o->node->mode))
+		return 0;
+	all = malloc(LIST_MAX);
+	if (!all)
+		return -ENOMEM;
+	n = listxattr(act_name(fd, fd_name), all, LIST_MAX);
+	if (n < 0)
+		n = -errno;
+	for (char *p = all; n > 0 && p < all + n; p += strlen(p) + 1) {
 		if (!is_user(p) || is_ours(p))
 			continue;
 		memcpy(out + used, p, strlen(p) + 1);
 		used += strlen(p) + 1;
 	}
 	free(all);
-	for (int i = 0; c && i < OURS_COUNT; i++) {
-		recs_lock(o->fs->recs);
-		int r = value_of(o->fs, c, (enum ours)i, value);
-		recs_unlock(o->fs->recs);
-		if (r < 0)
-			continue;
-		memcpy(out + used, ours[i], strlen(ours[i]) + 1);
-		used += strlen(ours[i]) + 1;
-	}
-	rec_put(o->fs, c);
-	return all ? (ssize_t)used : -ENOMEM;
+	return n < 0 ? n : (ssize_t)used;
 }
 
 void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
@@ -224,7 +222,7 @@ void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 
 	if (!op_begin(&o, req, ino))
 		return;
-	out = malloc(LIST_MAX + 128); /* and our three */
+	out = malloc(LIST_MAX);
 	r = out ? ask_read(&o) : -ENOMEM;
 	if (r == 0)
 		r = op_hold(o.fs, o.node, &h);
