@@ -62,6 +62,7 @@ trap cleanup EXIT
 trap 'exit 130' INT TERM
 
 start() {
+	: >"$TMP/up.out"
 	garth up --data "$DATA" --listen 127.0.0.1:0 >"$TMP/up.out" 2>"$TMP/up.err" </dev/null &
 	UP_PID=$!
 	for _ in $(seq $((READY_S * 10))); do
