@@ -135,6 +135,24 @@ count() {
 	planned=$(sed -n -E 's/^1\.\.([0-9]+).*$/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
 }
 
+# Mounts and processes that are named after the test's folder: a fault, and taken away.
+check_left() {
+	local id=$1 pid mount
+
+	for pid in $(pgrep -f -- "$GARTH_TEST_TMP"); do
+		[ "$pid" != $$ ] || continue
+		told=yes
+		fail "$id left a process: $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | cut -c 1-120)"
+	chmod 711 "$GARTH_TEST_TMP" # garth-api, with a uid of its own, must get through
+		kill -9 "$pid" 2>/dev/null
+	done
+	for mount in $(awk -v d="$GARTH_TEST_TMP/" 'index($2, d) == 1 { print $2 }' /proc/self/mounts | tac); do
+		told=yes
+		fail "$id left a mount: ${mount#"$GARTH_TEST_TMP"/}"
+		umount -l "$mount"
+	done
+}
+
 run_one() {
 	local id=$1 src=$2 log limit rc start line told=no
 
@@ -143,12 +161,14 @@ run_one() {
 	limit=$(head -n 30 "$src" | sed -n -E 's|^[ /*#]*timeout: ([0-9]+).*$|\1|p' | head -n 1)
 	limit=${limit:-$DEFAULT_TIMEOUT}
 	GARTH_TEST_TMP=$(mktemp -d /tmp/garth-test.XXXXXX)
+	chmod 755 "$GARTH_TEST_TMP" # servers in it have uids of their own
 	export GARTH_TEST_TMP
 	start=$SECONDS
 	timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null
 	rc=$?
-	rm -rf --one-file-system "$GARTH_TEST_TMP"
 	count "$id" "$log"
+	check_left "$id"
+	rm -rf --one-file-system "$GARTH_TEST_TMP"
 	# What the cases don't tell: a program that died, or stopped before its plan was done.
 	if [ $rc -eq 124 ] || [ $rc -eq 137 ]; then
 		told=yes
