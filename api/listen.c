@@ -199,11 +199,18 @@ static enum MHD_Result answer(struct req *r)
 	return MHD_queue_response(r->con, r->status, r->response);
 }
 
-/* A refusal before a small body is read: read it, or the client may see its connection reset in place of the answer. */
-static bool drain_first(const struct req *r)
+/*
+ * Answered before the body was read. A small one is read first, or the client may see its connection reset in place of the answer.
+ */
+static enum MHD_Result answer_early(struct req *r)
 {
-	return r->status != 413 && r->length > 0 && r->length <= REQ_BODY_SMALL &&
-	       req_header(r, "Expect") == NULL;
+	bool drain = r->status != 413 && r->length > 0 && r->length <= REQ_BODY_SMALL &&
+		     req_header(r, "Expect") == NULL;
+
+	if (!drain)
+		return answer(r);
+	r->phase = REQ_BODY;
+	return MHD_YES;
 }
 
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *con, const char *url,
@@ -222,12 +229,12 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *con, const c
 	case REQ_NEW:
 		begin(r, method);
 		if (r->response != NULL)
-			return drain_first(r) ? MHD_YES : answer(r);
+			return answer_early(r);
 		if (r->phase == REQ_HEAD)
 			req_suspend(r);
 		return MHD_YES;
 	case REQ_HEAD: /* resumed without req_head_done: it is answered */
-		return r->response != NULL ? answer(r) : MHD_YES;
+		return r->response != NULL ? answer_early(r) : MHD_YES;
 	case REQ_BODY:
 		if (*len > 0) {
 			enum MHD_Result result = piece(r, data, *len);

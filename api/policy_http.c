@@ -11,6 +11,7 @@
 #include "api/handlers.h"
 #include "api/jsonx.h"
 #include "api/reqws.h"
+#include "api/roster.h"
 #include "core/fd.h"
 #include "policy/decide.h"
 
@@ -106,6 +107,7 @@ struct change {
 	struct ws *ws;
 	struct call call;
 	struct policy *policy;
+	struct roster roster;
 };
 
 static void change_free(void *own)
@@ -113,8 +115,23 @@ static void change_free(void *own)
 	struct change *c = own;
 
 	call_cancel(&c->call);
+	roster_cancel(&c->roster);
 	policy_unref(c->policy);
 	free(c);
+}
+
+/* The policy is in force by now, whatever becomes of the agents. */
+static void on_agents(void *ctx, int status, const char *name, const char *why)
+{
+	struct change *c = ctx;
+
+	if (status < 0)
+		req_fail(c->r, status, "the policy is set, but agent '%s' can't be added: %.160s",
+			 name, status == -ENOSPC ? "there is no room for it" : why);
+	else
+		req_json(c->r, 200,
+			 json_pack("{s:s, s:o}", "workspace", c->ws->name, "sha256",
+				   jx_sha(&c->policy->sha)));
 }
 
 static void on_set(void *ctx, int status, struct wire_msg *reply, const char *why)
@@ -127,9 +144,8 @@ static void on_set(void *ctx, int status, struct wire_msg *reply, const char *wh
 		return;
 	}
 	ws_policy_set(c->ws, policy_ref(c->policy));
-	req_json(c->r, 200,
-		 json_pack("{s:s, s:o}", "workspace", c->ws->name, "sha256",
-			   jx_sha(&c->policy->sha)));
+	roster_policy(&c->roster, c->policy);
+	roster_run(&c->roster, c->ws, on_agents, c);
 }
 
 static void put(struct req *r, struct ws *ws)

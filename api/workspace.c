@@ -11,6 +11,7 @@
 #include "api/handlers.h"
 #include "api/jsonx.h"
 #include "api/reqws.h"
+#include "api/roster.h"
 #include "api/sandbox.h"
 #include "core/fd.h"
 
@@ -30,8 +31,7 @@ struct creation {
 	const char *yaml; /* NULL: the default policy */
 	const json_t *agents;
 	struct policy *policy;
-	size_t next_agent;
-	bool made;
+	struct roster roster;
 };
 
 static void creation_free(void *own)
@@ -39,6 +39,7 @@ static void creation_free(void *own)
 	struct creation *c = own;
 
 	call_cancel(&c->call);
+	roster_cancel(&c->roster);
 	policy_unref(c->policy);
 	json_decref(c->body);
 	free(c);
@@ -95,35 +96,26 @@ static void failed(struct creation *c, int status, const char *what, const char 
 	req_fail(c->r, status, "%s '%s'%s%.160s", what, c->name, why[0] != '\0' ? ": " : "", why);
 }
 
-static void add_next(struct creation *c);
-
-static void on_agent(void *ctx, int status, struct wire_msg *reply, const char *why)
+static void on_agents(void *ctx, int status, const char *name, const char *why)
 {
 	struct creation *c = ctx;
-	const char *name = json_string_value(json_array_get(c->agents, c->next_agent));
 
-	if (status < 0) {
-		failed(c, status, "an agent could not be added to", why);
-		return;
-	}
-	ws_agent_add(c->ws, ((const struct msg_agent_add_reply *)msg_body(reply))->agent_block,
-		     name);
-	c->next_agent++;
-	add_next(c);
+	if (status < 0)
+		req_fail(c->r, status, "agent '%s' could not be added to '%s': %.120s", name, c->name,
+			 status == -ENOSPC ? "it has all the agents it can have" : why);
+	else
+		created(c);
 }
 
-static void add_next(struct creation *c)
+static void add_agents(struct creation *c)
 {
-	struct msg_agent_add ask = { 0 };
+	const json_t *v;
+	size_t i;
 
-	if (c->next_agent >= json_array_size(c->agents)) {
-		created(c);
-		return;
-	}
-	(void)snprintf(ask.name, sizeof ask.name, "%s",
-		       json_string_value(json_array_get(c->agents, c->next_agent)));
-	peer_call(c->ws->fs, &c->call, MSG_AGENT_ADD, bytes_of(&ask, sizeof ask), bytes_of(NULL, 0),
-		  NULL, 0, WS_CALL_MS, on_agent, c);
+	json_array_foreach(c->agents, i, v) roster_name(&c->roster, json_string_value(v));
+	if (c->policy != NULL)
+		roster_policy(&c->roster, c->policy);
+	roster_run(&c->roster, c->ws, on_agents, c);
 }
 
 static void on_policy(void *ctx, int status, struct wire_msg *reply, const char *why)
@@ -136,7 +128,7 @@ static void on_policy(void *ctx, int status, struct wire_msg *reply, const char 
 		return;
 	}
 	ws_policy_set(c->ws, policy_ref(c->policy));
-	add_next(c);
+	add_agents(c);
 }
 
 static void on_opened(void *ctx, int status, struct ws *ws, const char *why)
@@ -152,7 +144,7 @@ static void on_opened(void *ctx, int status, struct ws *ws, const char *why)
 		failed(c, status == -ENOENT ? -EIO : status,
 		       "it was made, but does not open:", why);
 	} else if (c->yaml == NULL) {
-		add_next(c);
+		add_agents(c);
 	} else {
 		(void)snprintf(ask.key, sizeof ask.key, "%s", c->r->who.key);
 		peer_call(ws->fs, &c->call, MSG_POLICY_SET, bytes_of(&ask, sizeof ask),
