@@ -21,6 +21,7 @@ in_step() {
 	grep -E '^(PASS|FAIL|SKIP) ' "$TMP/cases.out"
 	n=$(grep -c '^FAIL ' "$TMP/cases.out")
 	failed=$((failed + n))
+	[ "$n" -eq 0 ] || json "j['stderr'][-1500:]" <"$TMP/step.json" | sed 's/^/   | /'
 	[ $rc -eq 0 ] || [ "$n" -gt 0 ] || fail "$2_in_${1//\//_}" "status $rc: $(json "j['reason'], j['stderr'][-300:]" <"$TMP/step.json" 2>&1 | tr '\n' ' ')"
 }
 
