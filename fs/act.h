@@ -25,7 +25,8 @@ const char *act_name(int fd, char room[ACT_NAME_SIZE]);
 must_check int act_reopen(const struct fs *fs, uint32_t as, int path_fd, int flags, int *ret_fd);
 
 /* The same by handle. */
-must_check int act_open(struct fs *fs, uint32_t as, const struct fhandle *h, int flags, int *ret_fd);
+must_check int act_open(struct fs *fs, uint32_t as, const struct fhandle *h, int flags,
+			int *ret_fd);
 
 must_check int act_stat(struct fs *fs, const struct fhandle *h, struct stat *ret);
 

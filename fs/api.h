@@ -27,13 +27,13 @@ void api_handle(struct fs *fs, struct client *c, struct wire_msg *m);
 void api_client_gone(struct fs *fs, struct client *c);
 
 /* ---- by file ---- */
-void api_agent_add(struct fs *fs, struct client *c, struct wire_msg *m);  /* api_set.c */
+void api_agent_add(struct fs *fs, struct client *c, struct wire_msg *m); /* api_set.c */
 void api_policy_set(struct fs *fs, struct client *c, struct wire_msg *m);
 void api_verdict(struct fs *fs, struct client *c, struct wire_msg *m);
 void api_step_begin(struct fs *fs, struct client *c, struct wire_msg *m); /* api_step.c */
 void api_step_end(struct fs *fs, struct client *c, struct wire_msg *m);
 void api_step_lost(struct fs *fs, struct step *st);
-void api_file_open(struct fs *fs, struct client *c, struct wire_msg *m);  /* desk.c */
+void api_file_open(struct fs *fs, struct client *c, struct wire_msg *m); /* desk.c */
 void api_dir_list(struct fs *fs, struct client *c, struct wire_msg *m);
 void api_object_open(struct fs *fs, struct client *c, struct wire_msg *m);
 void api_snapshot(struct fs *fs, struct client *c, struct wire_msg *m);

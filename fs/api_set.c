@@ -61,7 +61,8 @@ void api_agent_add(struct fs *fs, struct client *c, struct wire_msg *m)
 		if (r == -EEXIST)
 			(void)err_set(&err, r, "agent '%s' exists", q->name);
 		else if (r == -ENOSPC)
-			(void)err_set(&err, r, "a workspace has at most %u agents", IDS_AGENTS_MAX - 1);
+			(void)err_set(&err, r, "a workspace has at most %u agents",
+				      IDS_AGENTS_MAX - 1);
 	}
 	if (r == 0)
 		r = api_make_area(fs, q->name, block, &err);
@@ -76,7 +77,8 @@ void api_agent_add(struct fs *fs, struct client *c, struct wire_msg *m)
 		return;
 	}
 	reply.agent_block = block;
-	client_reply(c, MSG_AGENT_ADD, m->head.id, bytes_of(&reply, sizeof reply), (struct bytes){ 0 }, NULL, 0);
+	client_reply(c, MSG_AGENT_ADD, m->head.id, bytes_of(&reply, sizeof reply),
+		     (struct bytes){ 0 }, NULL, 0);
 }
 
 /* A copy for people; the truth is the record. */
@@ -85,8 +87,10 @@ static void write_copy(struct fs *fs, struct bytes yaml)
 	autofd fd = -1;
 
 	cred_own(fs);
-	fd = openat(fs->store_fd, "policy.yaml.new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, POLICY_MODE);
-	if (fd < 0 || fd_write_full(fd, yaml.p, yaml.len) < 0 || renameat(fs->store_fd, "policy.yaml.new", fs->store_fd, "policy.yaml") < 0)
+	fd = openat(fs->store_fd, "policy.yaml.new",
+		    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, POLICY_MODE);
+	if (fd < 0 || fd_write_full(fd, yaml.p, yaml.len) < 0 ||
+	    renameat(fs->store_fd, "policy.yaml.new", fs->store_fd, "policy.yaml") < 0)
 		(void)unlinkat(fs->store_fd, "policy.yaml.new", 0);
 }
 
@@ -151,9 +155,14 @@ void api_verdict(struct fs *fs, struct client *c, struct wire_msg *m)
 	recs_lock(fs->recs);
 	name = by_version(fs->recs, q->version);
 	if (q->hold)
-		e.u.version_state = (struct ev_version_state){ .version = q->version, .state = STATE_HELD, .kept = !name || name->rec->kept };
+		e.u.version_state = (struct ev_version_state){ .version = q->version,
+							       .state = STATE_HELD,
+							       .kept = !name || name->rec->kept };
 	else
-		e.u.verdict = (struct ev_verdict){ .version = q->version, .hook_step = q->hook_step, .pass = q->pass != 0, .reason = bytes_str(q->reason) };
+		e.u.verdict = (struct ev_verdict){ .version = q->version,
+						   .hook_step = q->hook_step,
+						   .pass = q->pass != 0,
+						   .reason = bytes_str(q->reason) };
 	if (name)
 		name->rec->held = q->hold || !q->pass;
 	emit(fs, &e);
@@ -175,11 +184,16 @@ void api_handle(struct fs *fs, struct client *c, struct wire_msg *m)
 		uint16_t type;
 		void (*answer)(struct fs *fs, struct client *c, struct wire_msg *m);
 	} table[] = {
-		{ MSG_AGENT_ADD, api_agent_add },	{ MSG_POLICY_SET, api_policy_set },
-		{ MSG_STEP_BEGIN, api_step_begin },	{ MSG_STEP_END, api_step_end },
-		{ MSG_FILE_OPEN, api_file_open },	{ MSG_DIR_LIST, api_dir_list },
-		{ MSG_OBJECT_OPEN, api_object_open },	{ MSG_VERDICT, api_verdict },
-		{ MSG_FLUSH, api_flush },		{ MSG_SNAPSHOT, api_snapshot },
+		{ MSG_AGENT_ADD, api_agent_add },
+		{ MSG_POLICY_SET, api_policy_set },
+		{ MSG_STEP_BEGIN, api_step_begin },
+		{ MSG_STEP_END, api_step_end },
+		{ MSG_FILE_OPEN, api_file_open },
+		{ MSG_DIR_LIST, api_dir_list },
+		{ MSG_OBJECT_OPEN, api_object_open },
+		{ MSG_VERDICT, api_verdict },
+		{ MSG_FLUSH, api_flush },
+		{ MSG_SNAPSHOT, api_snapshot },
 	};
 
 	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)

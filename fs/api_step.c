@@ -35,7 +35,8 @@ static int check_begin(struct fs *fs, const struct wire_msg *m, struct texts *t,
 	const struct msg_step_begin *q = msg_body(m);
 	struct bytes tail = msg_tail(m);
 
-	if (!cut_text(&tail, q->command_len, API_COMMAND_MAX, &t->command) || !cut_text(&tail, q->env_len, API_ENV_MAX, &t->env) ||
+	if (!cut_text(&tail, q->command_len, API_COMMAND_MAX, &t->command) ||
+	    !cut_text(&tail, q->env_len, API_ENV_MAX, &t->env) ||
 	    !cut_text(&tail, q->limits_len, API_LIMITS_MAX, &t->limits) ||
 	    !cut_text(&tail, q->observed_len, API_OBSERVED_MAX, &t->observed) || tail.len != 0)
 		return err_set(err, -EINVAL, "the texts of the step are too long or don't add up");
@@ -57,8 +58,9 @@ static int store_code(struct fs *fs, struct wire_msg *m, struct sha256 *ret, str
 	return r < 0 ? err_errno(err, r, "keep the step's code") : 0;
 }
 
-static void tell_begin(struct fs *fs, const struct step *st, const struct msg_step_begin *q, const struct texts *t,
-		       const struct sha256 *code, const struct msg_step_begin_reply *reply, struct bytes beside)
+static void tell_begin(struct fs *fs, const struct step *st, const struct msg_step_begin *q,
+		       const struct texts *t, const struct sha256 *code,
+		       const struct msg_step_begin_reply *reply, struct bytes beside)
 {
 	struct event e = { .kind = EV_STEP_BEGIN };
 
@@ -98,8 +100,9 @@ static void pack_ids(const uint64_t *ids, unsigned n, uint8_t room[IDS_STEPS_MAX
 }
 
 /* The step stands: its slot, its empty task/, its logs. */
-static int begin(struct fs *fs, struct client *c, const struct msg_step_begin *q, struct sandbox *sb,
-		 struct msg_step_begin_reply *reply, struct step **ret, int fds[4], uint64_t *beside, unsigned *ret_n, struct err *err)
+static int begin(struct fs *fs, struct client *c, const struct msg_step_begin *q,
+		 struct sandbox *sb, struct msg_step_begin_reply *reply, struct step **ret,
+		 int fds[4], uint64_t *beside, unsigned *ret_n, struct err *err)
 {
 	struct step *st = NULL;
 	int r;
@@ -114,7 +117,8 @@ static int begin(struct fs *fs, struct client *c, const struct msg_step_begin *q
 	}
 	r = step_add(fs->steps, sb, q->step ? q->step : id_make(), c, &st);
 	if (r < 0)
-		return err_set(err, r, "%u steps of this sandbox have living processes", IDS_STEPS_MAX);
+		return err_set(err, r, "%u steps of this sandbox have living processes",
+			       IDS_STEPS_MAX);
 	reply->step = st->id;
 	reply->gid = IDS_STEP_GID + st->slot;
 	r = logs_begin(fs, st, q->log_max, c, fds, err);
@@ -158,7 +162,8 @@ void api_step_begin(struct fs *fs, struct client *c, struct wire_msg *m)
 	if (r < 0)
 		client_status(c, MSG_STEP_BEGIN, m->head.id, r, &err);
 	else
-		client_reply(c, MSG_STEP_BEGIN, m->head.id, bytes_of(&reply, sizeof reply), (struct bytes){ 0 }, fds, 4);
+		client_reply(c, MSG_STEP_BEGIN, m->head.id, bytes_of(&reply, sizeof reply),
+			     (struct bytes){ 0 }, fds, 4);
 	for (int i = 0; i < 4; i++)
 		fd_closep(&fds[i]);
 	step_put(fs->steps, st);
@@ -179,9 +184,10 @@ static int check_end(const struct wire_msg *m, struct ev_step_end *ret, struct e
 		.cpu_ns = q->cpu_ns,
 		.memory_peak = q->memory_peak,
 	};
-	if (!cut_text(&tail, q->error_len, API_ERROR_MAX, &ret->error) || !cut_text(&tail, q->detail_len, API_DETAIL_MAX, &ret->detail) ||
-	    tail.len != 0)
-		return err_set(err, -E2BIG, "the error has at most %u bytes, the detail %u", API_ERROR_MAX, API_DETAIL_MAX);
+	if (!cut_text(&tail, q->error_len, API_ERROR_MAX, &ret->error) ||
+	    !cut_text(&tail, q->detail_len, API_DETAIL_MAX, &ret->detail) || tail.len != 0)
+		return err_set(err, -E2BIG, "the error has at most %u bytes, the detail %u",
+			       API_ERROR_MAX, API_DETAIL_MAX);
 	if (q->reason == REASON_NONE || q->reason >= REASON_COUNT)
 		return err_set(err, -EINVAL, "no such reason");
 	return 0;
@@ -197,7 +203,8 @@ void api_step_end(struct fs *fs, struct client *c, struct wire_msg *m)
 
 	if (r == 0) {
 		st = step_by_id(fs->steps, q->step);
-		r = st && st->client == c ? 0 : err_set(&err, -ENOENT, "no such open step of yours");
+		r = st && st->client == c ? 0
+					  : err_set(&err, -ENOENT, "no such open step of yours");
 	}
 	if (r == 0 && !step_set_ending(fs->steps, st))
 		r = err_set(&err, -EALREADY, "the step is ending");

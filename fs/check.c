@@ -24,7 +24,7 @@
 #include "fs/trash.h"
 #include "fs/walk.h"
 
-#define ID_MS_SHIFT 20 /* core/id.h: an id's upper bits are its birth in ms */
+#define ID_MS_SHIFT 20          /* core/id.h: an id's upper bits are its birth in ms */
 #define SLACK_NS (2 * NS_PER_S) /* of the store's clock ticks */
 
 struct check {
@@ -111,15 +111,19 @@ static uint64_t suspect(const struct check *k, uint32_t uid)
 	return n == 1 ? step : 0;
 }
 
-static void doubt(struct check *k, uint64_t step, uint64_t version, struct bytes path, const char *why)
+static void doubt(struct check *k, uint64_t step, uint64_t version, struct bytes path,
+		  const char *why)
 {
 	struct event e = { .kind = EV_DOUBT };
 
-	e.u.doubt = (struct ev_doubt){ .step = step, .version = version, .path = path, .why = bytes_str(why) };
+	e.u.doubt = (struct ev_doubt){
+		.step = step, .version = version, .path = path, .why = bytes_str(why)
+	};
 	emit(k->fs, &e);
 }
 
-static bool same_bytes(struct check *k, const struct left_file *f, int path_fd, const struct stat *st)
+static bool same_bytes(struct check *k, const struct left_file *f, int path_fd,
+		       const struct stat *st)
 {
 	struct sha256 sha;
 	autofd fd = -1;
@@ -130,7 +134,8 @@ static bool same_bytes(struct check *k, const struct left_file *f, int path_fd, 
 }
 
 /* NULL: it is what the record says. */
-static const char *what_is_wrong(struct check *k, const struct left_file *f, int path_fd, const struct stat *st)
+static const char *what_is_wrong(struct check *k, const struct left_file *f, int path_fd,
+				 const struct stat *st)
 {
 	int64_t written_ns = st->st_mtim.tv_sec * NS_PER_S + st->st_mtim.tv_nsec;
 
@@ -144,8 +149,8 @@ static const char *what_is_wrong(struct check *k, const struct left_file *f, int
 }
 
 /* A row for what is there now: nobody vouches for it. */
-static int take_in(struct check *k, struct bytes path, const struct fhandle *h, const struct stat *st, const struct left_file *f,
-		   const char *why)
+static int take_in(struct check *k, struct bytes path, const struct fhandle *h,
+		   const struct stat *st, const struct left_file *f, const char *why)
 {
 	struct who nobody = { .kind = WHO_NOBODY, .agent = EV_NOBODY };
 	uint64_t step = suspect(k, st->st_uid);
@@ -163,7 +168,8 @@ static int take_in(struct check *k, struct bytes path, const struct fhandle *h, 
 		m->version = f->f.version;
 		doubt(k, step, f->f.version, path, why);
 	} else {
-		rec_emit_version(k->fs, c, m, &nobody, f ? ACTION_MODIFIED : ACTION_CREATED, STATE_DOUBT, 0);
+		rec_emit_version(k->fs, c, m, &nobody, f ? ACTION_MODIFIED : ACTION_CREATED,
+				 STATE_DOUBT, 0);
 		doubt(k, step, m->version, path, why);
 	}
 	recs_unlock(k->fs->recs);
@@ -216,7 +222,8 @@ static void name_missing(struct check *k)
 
 		if (f->seen || !is_recorded(f->f.path))
 			continue;
-		doubt(k, 0, f->f.version, f->f.path, "it is gone, and nobody is recorded to have removed it");
+		doubt(k, 0, f->f.version, f->f.path,
+		      "it is gone, and nobody is recorded to have removed it");
 		emit_change(k->fs, &nobody, OP_UNLINK, f->f.path, (struct bytes){ 0 });
 	}
 }
@@ -235,7 +242,8 @@ static void sweep_tasks(struct fs *fs)
 	(void)fd_steal(&fd);
 	while ((e = readdir(d)))
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-			(void)trash_put(fs, fs->task_fd, e->d_name); /* cleared again when its gids come again */
+			(void)trash_put(fs, fs->task_fd,
+					e->d_name); /* cleared again when its gids come again */
 	closedir(d);
 	trash_sweep(fs);
 }

@@ -41,7 +41,8 @@ void client_put(struct client *c)
 	free(c);
 }
 
-void client_reply(struct client *c, uint16_t type, uint64_t id, struct bytes body, struct bytes tail, const int *fds, unsigned nfds)
+void client_reply(struct client *c, uint16_t type, uint64_t id, struct bytes body,
+		  struct bytes tail, const int *fds, unsigned nfds)
 {
 	pthread_mutex_lock(&c->lock);
 	(void)wire_send(c->sock, (uint16_t)(type | WIRE_REPLY), id, body, tail, fds, nfds);
@@ -50,7 +51,9 @@ void client_reply(struct client *c, uint16_t type, uint64_t id, struct bytes bod
 
 void client_status(struct client *c, uint16_t type, uint64_t id, int status, const struct err *err)
 {
-	uint8_t body[512] = { 0 }; /* the reply's own struct, zero but for its status: the largest is far below that */
+	uint8_t body[512] = {
+		0
+	}; /* the reply's own struct, zero but for its status: the largest is far below that */
 	const struct msg_spec *spec = msg_spec_of(type);
 	struct msg_status s = { .status = status };
 	struct bytes tail = { 0 };
@@ -59,7 +62,8 @@ void client_status(struct client *c, uint16_t type, uint64_t id, int status, con
 	memcpy(body, &s, sizeof s);
 	if (status < 0 && err && err->msg[0])
 		tail = bytes_str(err->msg);
-	client_reply(c, type, id, bytes_of(body, status < 0 ? sizeof s : spec->reply), tail, NULL, 0);
+	client_reply(c, type, id, bytes_of(body, status < 0 ? sizeof s : spec->reply), tail, NULL,
+		     0);
 }
 
 void client_tell(struct client *c, uint16_t type, struct bytes body)

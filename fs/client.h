@@ -24,7 +24,8 @@ struct client *client_ref(struct client *c);
 void client_put(struct client *c); /* NULL is fine */
 
 /* An answer to request `type`, `id`. Errors are the peer's end, which the control thread sees. */
-void client_reply(struct client *c, uint16_t type, uint64_t id, struct bytes body, struct bytes tail, const int *fds, unsigned nfds);
+void client_reply(struct client *c, uint16_t type, uint64_t id, struct bytes body,
+		  struct bytes tail, const int *fds, unsigned nfds);
 void client_status(struct client *c, uint16_t type, uint64_t id, int status, const struct err *err);
 void client_tell(struct client *c, uint16_t type, struct bytes body); /* unasked; never waits */
 

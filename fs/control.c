@@ -29,7 +29,8 @@ struct control {
 
 static void reply(const struct wire_msg *m, int status, const struct err *err)
 {
-	(void)msg_reply_status(FD_CONTROL, m, status, err); /* a peer that is gone is seen by poll */
+	(void)msg_reply_status(FD_CONTROL, m, status,
+			       err); /* a peer that is gone is seen by poll */
 }
 
 static void add_client(struct control *k)
@@ -58,7 +59,9 @@ static int begin_sandbox(struct fs *fs, const struct msg_fs_sandbox *q, struct e
 		return err_errno(err, r, "sandbox with gids from %u", q->gid_base);
 	r = task_begin(fs, sb, err);
 	if (r == 0) {
-		e.u.sandbox = (struct ev_sandbox){ .sandbox = sb->id, .agent = sb->agent, .live = sb->live };
+		e.u.sandbox = (struct ev_sandbox){ .sandbox = sb->id,
+						   .agent = sb->agent,
+						   .live = sb->live };
 		emit(fs, &e);
 	} else {
 		sandbox_end(fs->steps, sb);
@@ -151,7 +154,8 @@ static void drop_client(struct control *k, unsigned i)
 
 static void serve_clients(struct control *k, const struct pollfd *p)
 {
-	for (unsigned i = k->clients; i-- > 0;) /* backwards: dropping one moves only what was served */
+	for (unsigned i = k->clients;
+	     i-- > 0;) /* backwards: dropping one moves only what was served */
 		if (p[i].revents && !from_client(k, k->client[i]))
 			drop_client(k, i);
 }
@@ -163,7 +167,8 @@ static int turn(struct control *k)
 	int r = 0;
 
 	p[0] = (struct pollfd){ .fd = FD_CONTROL, .events = POLLIN };
-	p[1] = (struct pollfd){ .fd = FD_KEEPER, .events = 0 }; /* its answers are read by who asked */
+	p[1] = (struct pollfd){ .fd = FD_KEEPER,
+				.events = 0 }; /* its answers are read by who asked */
 	for (unsigned i = 0; i < n; i++)
 		p[2 + i] = (struct pollfd){ .fd = k->client[i]->sock, .events = POLLIN };
 	if (poll(p, 2 + n, -1) < 0)

@@ -47,7 +47,10 @@ int cred_check(const struct fs *fs, struct err *err)
 	(void)umask(0); /* the callers' came with their requests */
 	(void)setfsuid(probe);
 	if ((uint32_t)setfsuid((uid_t)-1) != probe)
-		return err_set(err, -EPERM, "setfsuid to %u has no effect: the user namespace does not map it, or CAP_SETUID is missing", probe);
+		return err_set(err, -EPERM,
+			       "setfsuid to %u has no effect: the user namespace does not map it, "
+			       "or CAP_SETUID is missing",
+			       probe);
 	(void)setfsuid(fs->uid);
 	current_fsuid = fs->uid;
 	return 0;

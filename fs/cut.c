@@ -59,7 +59,8 @@ static int open_live(struct fs *fs, struct rec *c, int spare_fd, int *ret_fd)
 }
 
 /* The hash, and the object where the bytes are kept. c is busy, so nobody begins to write. */
-static void examine(struct fs *fs, struct rec *c, enum cut_how how, bool keep, int spare_fd, struct found *f)
+static void examine(struct fs *fs, struct rec *c, enum cut_how how, bool keep, int spare_fd,
+		    struct found *f)
 {
 	autofd fd = -1;
 	struct stat st;
@@ -80,7 +81,8 @@ static void examine(struct fs *fs, struct rec *c, enum cut_how how, bool keep, i
 	if (!f->has_sha)
 		f->has_sha = sha256_fd(fd, &f->sha, &f->size) == 0;
 	if (f->has_sha && keep && how == CUT_LINK)
-		f->kept = object_link(fs, c->uid, &c->h, fd, (st.st_mode & S_IRUSR) != 0, &f->sha, &f->linked) == 0;
+		f->kept = object_link(fs, c->uid, &c->h, fd, (st.st_mode & S_IRUSR) != 0, &f->sha,
+				      &f->linked) == 0;
 }
 
 static void emit_state(struct fs *fs, const struct rec *c, struct rname *m)
@@ -118,7 +120,8 @@ static void write_down(struct fs *fs, struct rec *c, const struct found *f)
 		if (m->open_version)
 			emit_state(fs, c, m);
 		else
-			rec_emit_version(fs, c, m, c->last, action_of(m), (enum ev_state)c->state, 0);
+			rec_emit_version(fs, c, m, c->last, action_of(m), (enum ev_state)c->state,
+					 0);
 	}
 }
 

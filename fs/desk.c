@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,8 +41,8 @@ struct question {
 	char path[];
 };
 
-static void post(struct fs *fs, struct client *c, const struct wire_msg *m, uint32_t path_len, size_t body,
-		 void (*run)(struct fs *fs, struct job *job))
+static void post(struct fs *fs, struct client *c, const struct wire_msg *m, uint32_t path_len,
+		 size_t body, void (*run)(struct fs *fs, struct job *job))
 {
 	struct bytes tail = msg_tail(m);
 	struct err err = { 0 };
@@ -85,7 +86,7 @@ struct known {
 
 static bool look_up(struct fs *fs, struct bytes path, struct known *k)
 {
-	struct rec *c = rec_by_path(fs->recs, path);
+	struct rec *c = path.len ? rec_by_path(fs->recs, path) : NULL;
 	struct rname *m;
 
 	memset(k, 0, sizeof *k);
@@ -124,7 +125,8 @@ static int open_live(struct fs *fs, struct bytes path, int *ret_fd)
 }
 
 /* A version asked for by its hash: the one of now, or an older one that is kept. */
-static int open_by_sha(struct fs *fs, const struct known *k, struct bytes path, const char *hex, int *ret_fd)
+static int open_by_sha(struct fs *fs, const struct known *k, struct bytes path, const char *hex,
+		       int *ret_fd)
 {
 	struct sha256 sha;
 	int r = sha256_parse(hex, &sha);
@@ -137,17 +139,34 @@ static int open_by_sha(struct fs *fs, const struct known *k, struct bytes path, 
 	return r == -ENOENT ? -ESTALE : r;
 }
 
-static int open_newest(struct fs *fs, const struct known *k, bool known, struct bytes path, uint64_t version, int *ret_fd)
+static int open_newest(struct fs *fs, const struct known *k, bool known, struct bytes path,
+		       uint64_t version, int *ret_fd)
 {
 	if (known && version && version != k->version)
 		return -ENOENT;
 	if (known && k->held)
 		return -EAGAIN;
 	if (known && k->dirty) /* somebody is writing it: its last version, where there is one */
-		return k->kept && k->has_sha && !version ? cut_object_open(fs, &k->sha, ret_fd) : -EBUSY;
+		return k->kept && k->has_sha && !version ? cut_object_open(fs, &k->sha, ret_fd)
+							 : -EBUSY;
 	if (known && k->kept && k->has_sha)
 		return cut_object_open(fs, &k->sha, ret_fd);
 	return open_live(fs, path, ret_fd);
+}
+
+/* The version that was opened, where it is the newest; 0: an older one, or none. */
+static void fill_reply(const struct msg_file_open *f, bool known, const struct known *k,
+		       const struct stat *st, struct msg_file_open_reply *ret)
+{
+	char newest[SHA256_HEX_SIZE] = "";
+
+	if (known && k->has_sha)
+		sha256_hex(&k->sha, newest);
+	ret->size = (uint64_t)st->st_size;
+	ret->mtime_ns = st->st_mtim.tv_sec * NS_PER_S + st->st_mtim.tv_nsec;
+	memcpy(ret->sha, f->sha[0] ? f->sha : newest, sizeof ret->sha);
+	if (known && !k->dirty && strcasecmp(ret->sha, newest) == 0)
+		ret->version = k->version;
 }
 
 static void file_run(struct fs *fs, struct job *job)
@@ -159,28 +178,22 @@ static void file_run(struct fs *fs, struct job *job)
 	autofd fd = -1;
 	struct known k;
 	struct stat st;
-	bool known = path.len && look_up(fs, path, &k);
+	bool known = look_up(fs, path, &k);
 	int r;
 
-	if (!known)
-		memset(&k, 0, sizeof k);
-	r = f->sha[0] ? open_by_sha(fs, &k, path, f->sha, &fd) : open_newest(fs, &k, known, path, f->version, &fd);
+	if (f->sha[0])
+		r = open_by_sha(fs, &k, path, f->sha, &fd);
+	else
+		r = open_newest(fs, &k, known, path, f->version, &fd);
 	if (r == 0 && fstat(fd, &st) < 0)
 		r = -errno;
 	if (r < 0) {
 		client_status(q->client, q->type, q->id, r, NULL);
-		finish(q);
-		return;
+	} else {
+		fill_reply(f, known, &k, &st, &reply);
+		client_reply(q->client, q->type, q->id, bytes_of(&reply, sizeof reply),
+			     (struct bytes){ 0 }, &fd, 1);
 	}
-	reply.size = (uint64_t)st.st_size;
-	reply.mtime_ns = st.st_mtim.tv_sec * NS_PER_S + st.st_mtim.tv_nsec;
-	if (f->sha[0])
-		memcpy(reply.sha, f->sha, sizeof reply.sha);
-	else if (known && k.has_sha)
-		sha256_hex(&k.sha, reply.sha);
-	if (known && (!f->sha[0] || (k.has_sha && sha256_parse(f->sha, &(struct sha256){ 0 }) == 0 && strcmp(f->sha, reply.sha) == 0)))
-		reply.version = k.dirty ? 0 : k.version;
-	client_reply(q->client, q->type, q->id, bytes_of(&reply, sizeof reply), (struct bytes){ 0 }, &fd, 1);
 	finish(q);
 }
 
@@ -241,13 +254,15 @@ static void dir_run(struct fs *fs, struct job *job)
 	int r;
 
 	buf_init(&l.out, LIST_MAX);
-	r = walk_each(fs, fs->data_fd, bytes_of(q->path, q->path_len), q->u.dir.recursive != 0, list_one, &l);
+	r = walk_each(fs, fs->data_fd, bytes_of(q->path, q->path_len), q->u.dir.recursive != 0,
+		      list_one, &l);
 	if (r == 0)
 		r = fd_memfd("list", buf_view(&l.out), &fd);
 	if (r < 0)
 		client_status(q->client, q->type, q->id, r, NULL);
 	else
-		client_reply(q->client, q->type, q->id, bytes_of(&ok, sizeof ok), (struct bytes){ 0 }, &fd, 1);
+		client_reply(q->client, q->type, q->id, bytes_of(&ok, sizeof ok),
+			     (struct bytes){ 0 }, &fd, 1);
 	buf_fini(&l.out);
 	finish(q);
 }
@@ -261,14 +276,16 @@ void api_dir_list(struct fs *fs, struct client *c, struct wire_msg *m)
 
 /* ---- the others ---- */
 
-static void reply_fd(struct client *c, const struct wire_msg *m, int r, int fd, const struct err *err)
+static void reply_fd(struct client *c, const struct wire_msg *m, int r, int fd,
+		     const struct err *err)
 {
 	struct msg_status ok = { 0 };
 
 	if (r < 0)
 		client_status(c, m->head.type, m->head.id, r, err);
 	else
-		client_reply(c, m->head.type, m->head.id, bytes_of(&ok, sizeof ok), (struct bytes){ 0 }, &fd, 1);
+		client_reply(c, m->head.type, m->head.id, bytes_of(&ok, sizeof ok),
+			     (struct bytes){ 0 }, &fd, 1);
 }
 
 void api_object_open(struct fs *fs, struct client *c, struct wire_msg *m)

@@ -22,15 +22,19 @@ void emit(struct fs *fs, struct event *e)
 		;
 }
 
-void emit_change(struct fs *fs, const struct who *w, enum ev_op op, struct bytes path, struct bytes path2)
+void emit_change(struct fs *fs, const struct who *w, enum ev_op op, struct bytes path,
+		 struct bytes path2)
 {
 	struct event e = { .kind = EV_CHANGE };
 
-	e.u.change = (struct ev_change){ .who = who_event(w), .op = (uint8_t)op, .path = path, .path2 = path2 };
+	e.u.change = (struct ev_change){
+		.who = who_event(w), .op = (uint8_t)op, .path = path, .path2 = path2
+	};
 	emit(fs, &e);
 }
 
-void emit_violation(struct fs *fs, const struct who *w, enum ev_op op, struct bytes path, int err, const char *rule)
+void emit_violation(struct fs *fs, const struct who *w, enum ev_op op, struct bytes path, int err,
+		    const char *rule)
 {
 	struct event e = { .kind = EV_VIOLATION };
 

@@ -15,8 +15,10 @@ struct who;
 /* Fills at_ns. An event that is too large for the ring is a fault of ours: its texts were to be cut before. */
 void emit(struct fs *fs, struct event *e);
 
-void emit_change(struct fs *fs, const struct who *w, enum ev_op op, struct bytes path, struct bytes path2);
-void emit_violation(struct fs *fs, const struct who *w, enum ev_op op, struct bytes path, int err, const char *rule);
+void emit_change(struct fs *fs, const struct who *w, enum ev_op op, struct bytes path,
+		 struct bytes path2);
+void emit_violation(struct fs *fs, const struct who *w, enum ev_op op, struct bytes path, int err,
+		    const char *rule);
 
 /* Wait until all that was put so far is durable. 0, -EIO. */
 must_check int emit_sync(struct fs *fs);

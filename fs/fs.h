@@ -23,7 +23,7 @@ struct fuse_session;
 struct fs {
 	char ws[IDENT_SIZE];
 	uint32_t uid_base;
-	uint32_t uid, gid; /* its own; gid is the workspace's */
+	uint32_t uid, gid;                                    /* its own; gid is the workspace's */
 	int store_fd, data_fd, objects_fd, task_fd, trash_fd; /* folders */
 	struct ring *ring;
 	struct idx_writer *idx;

@@ -190,8 +190,8 @@ static int ask_keeper(struct hcache *c, const struct fhandle *h, int *ret_fd)
 
 	memcpy(q.handle, h->b, h->len);
 	pthread_mutex_lock(&c->ask);
-	r = msg_ask(c->keeper_fd, MSG_HANDLE_OPEN, bytes_of(&q, sizeof q), (struct bytes){ 0 }, NULL, 0, PEER_F,
-		    PEER_K, c->reply, KEEPER_TIMEOUT_MS, NULL);
+	r = msg_ask(c->keeper_fd, MSG_HANDLE_OPEN, bytes_of(&q, sizeof q), (struct bytes){ 0 },
+		    NULL, 0, PEER_F, PEER_K, c->reply, KEEPER_TIMEOUT_MS, NULL);
 	if (r == 0)
 		*ret_fd = wire_take_fd(c->reply, 0);
 	wire_msg_fini(c->reply);

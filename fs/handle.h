@@ -13,8 +13,8 @@
 
 #include "core/err.h"
 
-#define FHANDLE_MAX 32u        /* bytes; ext4 has 8, xfs 12, btrfs 20 */
-#define HCACHE_FDS_MAX 4096u   /* and at most a quarter of RLIMIT_NOFILE */
+#define FHANDLE_MAX 32u      /* bytes; ext4 has 8, xfs 12, btrfs 20 */
+#define HCACHE_FDS_MAX 4096u /* and at most a quarter of RLIMIT_NOFILE */
 #define KEEPER_TIMEOUT_MS 30000
 
 struct fhandle {
@@ -40,7 +40,8 @@ void hcache_free(struct hcache *c);
  * An O_PATH descriptor for this handle, lent until hcache_put. *ret_fd stays the cache's.
  * 0, -ESTALE it is gone, -EMFILE, -EPIPE the keeper is gone.
  */
-must_check int hcache_get(struct hcache *c, const struct fhandle *h, struct hentry **ret, int *ret_fd);
+must_check int hcache_get(struct hcache *c, const struct fhandle *h, struct hentry **ret,
+			  int *ret_fd);
 void hcache_put(struct hcache *c, struct hentry *e); /* NULL is fine */
 
 /* Give an O_PATH descriptor that is at hand to the cache (takes it; closes it where it has one or is full). */

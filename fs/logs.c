@@ -52,7 +52,8 @@ struct logs {
 	struct fs *fs;
 	pthread_t thread;
 	int epoll_fd, wake_fd;
-	pthread_mutex_t lock; /* guards the list; held while one pipe is drained, which waits for nobody */
+	pthread_mutex_t
+		lock; /* guards the list; held while one pipe is drained, which waits for nobody */
 	struct log *list;
 	bool stop;
 	char buf[PUMP_BYTES]; /* guarded by lock */
@@ -200,7 +201,8 @@ int logs_new(struct fs *fs, struct logs **ret)
 	pthread_mutex_init(&l->lock, NULL);
 	l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (l->epoll_fd < 0 || l->wake_fd < 0 || epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, l->wake_fd, &ev) < 0)
+	if (l->epoll_fd < 0 || l->wake_fd < 0 ||
+	    epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, l->wake_fd, &ev) < 0)
 		r = -errno;
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
@@ -240,7 +242,8 @@ void logs_free(struct logs *l)
 }
 
 /* logs/<step>, the agent's, with two empty files; their descriptors for writing and for reading. */
-static int make_files(struct fs *fs, const struct step *st, int write_fds[2], int read_fds[2], struct err *err)
+static int make_files(struct fs *fs, const struct step *st, int write_fds[2], int read_fds[2],
+		      struct err *err)
 {
 	static const char *const names[2] = { "stdout", "stderr" };
 	char id[ID_TEXT_SIZE];
@@ -256,7 +259,8 @@ static int make_files(struct fs *fs, const struct step *st, int write_fds[2], in
 	if (dir < 0)
 		return err_sys(err, "open logs/%s", id);
 	for (int i = 0; i < 2; i++) {
-		write_fds[i] = openat(dir, names[i], O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, LOG_MODE);
+		write_fds[i] = openat(dir, names[i],
+				      O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, LOG_MODE);
 		read_fds[i] = openat(dir, names[i], O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 		if (write_fds[i] < 0 || read_fds[i] < 0)
 			return err_sys(err, "make logs/%s/%s", id, names[i]);
@@ -289,7 +293,8 @@ static void watch(struct logs *l, struct log *g)
 	wake(l);
 }
 
-int logs_begin(struct fs *fs, struct step *st, uint64_t log_max, struct client *client, int ret_fds[4], struct err *err)
+int logs_begin(struct fs *fs, struct step *st, uint64_t log_max, struct client *client,
+	       int ret_fds[4], struct err *err)
 {
 	struct log *g = calloc(1, sizeof *g);
 	int log_fds[2] = { -1, -1 };
@@ -303,8 +308,12 @@ int logs_begin(struct fs *fs, struct step *st, uint64_t log_max, struct client *
 	g->client = client_ref(client);
 	g->max = log_max;
 	g->told = true;
-	g->s[0] = (struct stream){ .pipe_fd = -1, .log_fd = -1, .bytes = &st->stdout_bytes, .cut = &st->stdout_cut };
-	g->s[1] = (struct stream){ .pipe_fd = -1, .log_fd = -1, .bytes = &st->stderr_bytes, .cut = &st->stderr_cut };
+	g->s[0] = (struct stream){
+		.pipe_fd = -1, .log_fd = -1, .bytes = &st->stdout_bytes, .cut = &st->stdout_cut
+	};
+	g->s[1] = (struct stream){
+		.pipe_fd = -1, .log_fd = -1, .bytes = &st->stderr_bytes, .cut = &st->stderr_cut
+	};
 	r = make_files(fs, st, log_fds, ret_fds + 2, err);
 	for (int i = 0; i < 2; i++)
 		g->s[i].log_fd = log_fds[i];

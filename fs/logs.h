@@ -26,7 +26,8 @@ void logs_free(struct logs *l); /* stops the thread */
  * Make the files and the pipes. ret_fds: write ends of stdout and stderr, then the two files, read-only; the caller's.
  * The step is counted until both pipes have ended. @client is told as they grow; may be NULL.
  */
-must_check int logs_begin(struct fs *fs, struct step *st, uint64_t log_max, struct client *client, int ret_fds[4], struct err *err);
+must_check int logs_begin(struct fs *fs, struct step *st, uint64_t log_max, struct client *client,
+			  int ret_fds[4], struct err *err);
 
 /* Have both pipes ended? True also for a step that is not known. */
 bool logs_step_done(struct logs *l, uint64_t step);

@@ -59,7 +59,8 @@ static int set_up_process(struct fs *fs, struct err *err)
 	struct rlimit lim;
 
 	(void)sigaction(SIGPIPE, &ignore, NULL);
-	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* same-uid processes read no memory of it; there are none */
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0,
+		    0); /* same-uid processes read no memory of it; there are none */
 	if (getrlimit(RLIMIT_NOFILE, &lim) == 0) {
 		lim.rlim_cur = lim.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &lim);
@@ -67,7 +68,9 @@ static int set_up_process(struct fs *fs, struct err *err)
 	fs->uid = ids_fs_uid(fs->uid_base);
 	fs->gid = ids_ws_gid(fs->uid_base);
 	if (getuid() != fs->uid || getgid() != fs->gid)
-		return err_set(err, -EPERM, "garth-fs runs as %u:%u, not as %u:%u; garth-keeper starts it", getuid(), getgid(), fs->uid, fs->gid);
+		return err_set(err, -EPERM,
+			       "garth-fs runs as %u:%u, not as %u:%u; garth-keeper starts it",
+			       getuid(), getgid(), fs->uid, fs->gid);
 	fs->store_fd = FD_STORE;
 	/* "17" is then descriptor 17 (fs/act.h) */
 	if (fchdir(FD_PROC) < 0)
@@ -82,7 +85,8 @@ static void *index_thread(void *arg)
 	int r = idx_writer_run(fs->idx, &err);
 
 	if (r < 0) {
-		log_error("the record cannot be written, stopping ws=%s error=\"%s\"", fs->ws, err.msg);
+		log_error("the record cannot be written, stopping ws=%s error=\"%s\"", fs->ws,
+			  err.msg);
 		_exit(1);
 	}
 	return NULL;
@@ -173,7 +177,8 @@ int main(int argc, char **argv)
 	if (r == 0)
 		r = session_start(&fs, &err);
 	if (r == 0)
-		r = wire_send(FD_CONTROL, MSG_FS_READY, 0, bytes_of(&ready, sizeof ready), (struct bytes){ 0 }, NULL, 0);
+		r = wire_send(FD_CONTROL, MSG_FS_READY, 0, bytes_of(&ready, sizeof ready),
+			      (struct bytes){ 0 }, NULL, 0);
 	if (r == 0)
 		r = control_run(&fs, &stop_id, &err);
 	if (r < 0) {

@@ -65,7 +65,8 @@ const char *media_type(struct bytes path)
 	char suffix[SUFFIX_MAX + 1];
 	size_t len = 0;
 
-	while (len < path.len && len <= SUFFIX_MAX && p[path.len - 1 - len] != '.' && p[path.len - 1 - len] != '/')
+	while (len < path.len && len <= SUFFIX_MAX && p[path.len - 1 - len] != '.' &&
+	       p[path.len - 1 - len] != '/')
 		len++;
 	if (len == 0 || len > SUFFIX_MAX || len >= path.len || p[path.len - 1 - len] != '.')
 		return "application/octet-stream";

@@ -137,7 +137,8 @@ static uint32_t slot_take(struct nodes *t)
 	return t->used++;
 }
 
-static int node_new(struct nodes *t, const struct fhandle *h, const struct stat *st, struct node **ret)
+static int node_new(struct nodes *t, const struct fhandle *h, const struct stat *st,
+		    struct node **ret)
 {
 	struct node *n = calloc(1, sizeof *n);
 	uint32_t s;
@@ -293,8 +294,8 @@ static int name_add(struct nodes *t, struct node *n, struct node *parent, const 
 	return 0;
 }
 
-int nodes_make(struct nodes *t, enum node_kind kind, const struct fhandle *h, const struct stat *st, struct node *parent,
-	       const char *name, struct task *task, struct node **ret)
+int nodes_make(struct nodes *t, enum node_kind kind, const struct fhandle *h, const struct stat *st,
+	       struct node *parent, const char *name, struct task *task, struct node **ret)
 {
 	struct node *n = NULL;
 	int r;
@@ -318,8 +319,8 @@ int nodes_make(struct nodes *t, enum node_kind kind, const struct fhandle *h, co
 	return r;
 }
 
-int nodes_enter(struct nodes *t, struct node *parent, const char *name, const struct fhandle *h, const struct stat *st,
-		unsigned lookups, struct node **ret)
+int nodes_enter(struct nodes *t, struct node *parent, const char *name, const struct fhandle *h,
+		const struct stat *st, unsigned lookups, struct node **ret)
 {
 	struct node *n;
 	bool fresh = false;
@@ -419,7 +420,8 @@ void node_set(struct nodes *t, struct node *n, const struct stat *st)
 	unlock(t);
 }
 
-struct task *node_repoint(struct nodes *t, struct node *n, const struct fhandle *h, uint64_t ino, struct task *task)
+struct task *node_repoint(struct nodes *t, struct node *n, const struct fhandle *h, uint64_t ino,
+			  struct task *task)
 {
 	struct task *old;
 
@@ -490,7 +492,8 @@ void node_unlink(struct nodes *t, struct node *n, struct node *parent, const cha
 	pthread_mutex_lock(&t->lock);
 	nm = name_find(n, parent, name);
 	if (nm && !nm->next && n->names == nm) {
-		n->gone = n->gone || gone; /* the last name stays: whoever has it open is still asked by it */
+		n->gone = n->gone ||
+			  gone; /* the last name stays: whoever has it open is still asked by it */
 	} else if (nm) {
 		for (p = &n->names; *p != nm; p = &(*p)->next)
 			;

@@ -43,8 +43,8 @@ struct nname {
 struct node {
 	uint64_t id;
 	enum node_kind kind;
-	struct fhandle h;       /* guarded by the table's lock for NODE_TASK; else it never changes */
-	uint64_t ino;           /* in the store */
+	struct fhandle h; /* guarded by the table's lock for NODE_TASK; else it never changes */
+	uint64_t ino;     /* in the store */
 	/* guarded by the table's lock, read through node_look() */
 	uint32_t mode, uid;
 	uint64_t lookups;
@@ -55,7 +55,7 @@ struct node {
 	bool gone;              /* unlinked: names is the last that it had */
 	struct task *task;      /* counted; NULL outside task/ */
 	/* guarded by the quota's lock */
-	int64_t charged;        /* bytes of it that count in the quota; -1: not known yet */
+	int64_t charged; /* bytes of it that count in the quota; -1: not known yet */
 	struct node *chain, *chain_dead; /* the table's own */
 };
 
@@ -74,26 +74,31 @@ void nodes_free(struct nodes *t);
 struct node *nodes_get(struct nodes *t, uint64_t id);
 
 /* Make one that no look-up makes: the root, the holder, a sandbox's task. Pinned once; `parent` NULL only for the root. */
-must_check int nodes_make(struct nodes *t, enum node_kind kind, const struct fhandle *h, const struct stat *st,
-			  struct node *parent, const char *name, struct task *task, struct node **ret);
+must_check int nodes_make(struct nodes *t, enum node_kind kind, const struct fhandle *h,
+			  const struct stat *st, struct node *parent, const char *name,
+			  struct task *task, struct node **ret);
 
 /*
  * The node of this handle, reached as parent/name (name NULL: it has none, O_TMPFILE); made where it is new. Its look-up count
  * grows by `lookups`, its mode and owner are those of st. 0, -ENOMEM, -ENFILE.
  */
-must_check int nodes_enter(struct nodes *t, struct node *parent, const char *name, const struct fhandle *h,
-			   const struct stat *st, unsigned lookups, struct node **ret);
+must_check int nodes_enter(struct nodes *t, struct node *parent, const char *name,
+			   const struct fhandle *h, const struct stat *st, unsigned lookups,
+			   struct node **ret);
 
 void node_looked_up(struct nodes *t, struct node *n); /* the kernel got its id once more */
 void node_pin(struct nodes *t, struct node *n);
-void node_unpin(struct nodes *t, struct node *n);            /* may end it */
-void node_forget(struct nodes *t, uint64_t id, uint64_t n);  /* may end it */
+void node_unpin(struct nodes *t, struct node *n);           /* may end it */
+void node_forget(struct nodes *t, uint64_t id, uint64_t n); /* may end it */
 void node_look(struct nodes *t, const struct node *n, struct node_look *ret);
-void node_set(struct nodes *t, struct node *n, const struct stat *st); /* mode and owner have changed */
+void node_set(struct nodes *t, struct node *n,
+	      const struct stat *st); /* mode and owner have changed */
 
 /* A sandbox's task/ now is this folder. Takes over the count of `task`, gives back the one before. */
-struct task *node_repoint(struct nodes *t, struct node *n, const struct fhandle *h, uint64_t ino, struct task *task);
-void node_handle(struct nodes *t, const struct node *n, struct fhandle *ret); /* right for NODE_TASK too */
+struct task *node_repoint(struct nodes *t, struct node *n, const struct fhandle *h, uint64_t ino,
+			  struct task *task);
+void node_handle(struct nodes *t, const struct node *n,
+		 struct fhandle *ret);                         /* right for NODE_TASK too */
 struct task *node_task(struct nodes *t, const struct node *n); /* counted, or NULL */
 
 /* The node of this handle where the table knows it (pinned), or NULL. */
@@ -111,10 +116,12 @@ must_check int node_link(struct nodes *t, struct node *n, struct node *parent, c
 void node_unlink(struct nodes *t, struct node *n, struct node *parent, const char *name, bool gone);
 
 /* The path of a node, or of a name in it (name may be NULL): 0, -ENAMETOOLONG. The task node's is "task". */
-must_check int node_path(struct nodes *t, const struct node *n, const char *name, char room[PATH_LEN_MAX + 1], size_t *ret_len);
+must_check int node_path(struct nodes *t, const struct node *n, const char *name,
+			 char room[PATH_LEN_MAX + 1], size_t *ret_len);
 
 /* The number of names known; the path of the i-th. -ENOENT past the end. */
-must_check int node_path_nth(struct nodes *t, const struct node *n, unsigned i, char room[PATH_LEN_MAX + 1], size_t *ret_len);
+must_check int node_path_nth(struct nodes *t, const struct node *n, unsigned i,
+			     char room[PATH_LEN_MAX + 1], size_t *ret_len);
 
 /*
  * May a caller reach n, by the search bits of the folders above it? @as is the fsuid with which it acts, `block` != 0: it acts as
@@ -129,6 +136,7 @@ bool node_hidden(struct nodes *t, const struct node *n, bool self);
 bool node_log_owner(struct nodes *t, const struct node *n, uint32_t *ret_uid);
 
 /* Every known node below n, n too: fn gets the id. Called under the lock: fn must not block. */
-void node_below(struct nodes *t, const struct node *n, void (*fn)(void *ctx, uint64_t id), void *ctx);
+void node_below(struct nodes *t, const struct node *n, void (*fn)(void *ctx, uint64_t id),
+		void *ctx);
 
 #endif

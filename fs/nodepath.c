@@ -33,7 +33,8 @@ static int prepend(char *room, size_t *at, const char *part)
 	return 0;
 }
 
-static int build(const struct node *n, const struct nname *first, const char *name, char *room, size_t *ret_len)
+static int build(const struct node *n, const struct nname *first, const char *name, char *room,
+		 size_t *ret_len)
 {
 	size_t at = PATH_LEN_MAX;
 	int r = name ? prepend(room, &at, name) : 0;
@@ -56,7 +57,8 @@ static int build(const struct node *n, const struct nname *first, const char *na
 	return 0;
 }
 
-int node_path(struct nodes *t, const struct node *n, const char *name, char room[PATH_LEN_MAX + 1], size_t *ret_len)
+int node_path(struct nodes *t, const struct node *n, const char *name, char room[PATH_LEN_MAX + 1],
+	      size_t *ret_len)
 {
 	int r;
 
@@ -66,7 +68,8 @@ int node_path(struct nodes *t, const struct node *n, const char *name, char room
 	return r;
 }
 
-int node_path_nth(struct nodes *t, const struct node *n, unsigned i, char room[PATH_LEN_MAX + 1], size_t *ret_len)
+int node_path_nth(struct nodes *t, const struct node *n, unsigned i, char room[PATH_LEN_MAX + 1],
+		  size_t *ret_len)
 {
 	const struct nname *nm;
 	int r = -ENOENT;
@@ -108,7 +111,8 @@ bool node_hidden(struct nodes *t, const struct node *n, bool self)
 	unsigned depth = 0;
 
 	pthread_mutex_lock(&t->lock);
-	for (n = self ? n : parent_of(n); n && !hidden && depth < DEPTH_MAX; n = parent_of(n), depth++) {
+	for (n = self ? n : parent_of(n); n && !hidden && depth < DEPTH_MAX;
+	     n = parent_of(n), depth++) {
 		hidden = (n->mode & (S_IXUSR | S_IXGRP)) != (S_IXUSR | S_IXGRP);
 		if (n->kind == NODE_TASK)
 			break;
@@ -137,7 +141,8 @@ bool node_log_owner(struct nodes *t, const struct node *n, uint32_t *ret_uid)
 	return found;
 }
 
-void node_below(struct nodes *t, const struct node *top, void (*fn)(void *ctx, uint64_t id), void *ctx)
+void node_below(struct nodes *t, const struct node *top, void (*fn)(void *ctx, uint64_t id),
+		void *ctx)
 {
 	pthread_mutex_lock(&t->lock);
 	for (uint32_t s = 1; s < t->used; s++) {

@@ -64,6 +64,15 @@ static int copy_all(int from, int to)
 	return -errno;
 }
 
+/* What is downloaded shows when it was written. */
+static void copy_time(int from, int to)
+{
+	struct stat st;
+
+	if (fstat(from, &st) == 0)
+		(void)futimens(to, (struct timespec[2]){ st.st_atim, st.st_mtim });
+}
+
 /* A new file in objects/, owned by uid, with what `from` holds. */
 static int make_copy(struct fs *fs, uint32_t uid, int from, char tmp[TMP_SIZE], int *ret_fd)
 {
@@ -73,10 +82,13 @@ static int make_copy(struct fs *fs, uint32_t uid, int from, char tmp[TMP_SIZE], 
 	if (r < 0)
 		return r;
 	tmp_name(tmp);
-	fd = openat(fs->objects_fd, tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, OBJECT_MODE);
+	fd = openat(fs->objects_fd, tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+		    OBJECT_MODE);
 	if (fd < 0)
 		return -errno;
 	r = copy_all(from, fd);
+	if (r == 0)
+		copy_time(from, fd);
 	if (r < 0) {
 		(void)unlinkat(fs->objects_fd, tmp, 0);
 		return r;
@@ -134,8 +146,8 @@ static int copy_as(struct fs *fs, uint32_t uid, int fd, const struct sha256 *sha
 	return r < 0 ? r : name_it(fs, uid, to, tmp, sha);
 }
 
-int object_link(struct fs *fs, uint32_t uid, const struct fhandle *h, int fd, bool readable, const struct sha256 *sha,
-		bool *ret_linked)
+int object_link(struct fs *fs, uint32_t uid, const struct fhandle *h, int fd, bool readable,
+		const struct sha256 *sha, bool *ret_linked)
 {
 	char hex[SHA256_HEX_SIZE], name[ACT_NAME_SIZE];
 	struct hentry *e = NULL;
@@ -152,7 +164,8 @@ int object_link(struct fs *fs, uint32_t uid, const struct fhandle *h, int fd, bo
 	if (r < 0)
 		return r;
 	r = cred_as(fs, uid);
-	if (r == 0 && linkat(AT_FDCWD, act_name(path_fd, name), fs->objects_fd, hex, AT_SYMLINK_FOLLOW) < 0)
+	if (r == 0 &&
+	    linkat(AT_FDCWD, act_name(path_fd, name), fs->objects_fd, hex, AT_SYMLINK_FOLLOW) < 0)
 		r = -errno;
 	hcache_put(fs->hcache, e);
 	if (r == 0)
@@ -191,7 +204,8 @@ int object_store(struct fs *fs, struct bytes data, struct sha256 *ret)
 	cred_own(fs);
 	sha256_of(data, ret);
 	tmp_name(tmp);
-	fd = openat(fs->objects_fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, OBJECT_MODE);
+	fd = openat(fs->objects_fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+		    OBJECT_MODE);
 	if (fd < 0)
 		return -errno;
 	r = fd_write_full(fd, data.p, data.len);
@@ -219,6 +233,7 @@ int object_open(struct fs *fs, const struct sha256 *sha, int *ret_fd)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -ENOENT;
-	r = act_reopen(fs, st.st_uid, fd, O_RDONLY, ret_fd); /* a linked one has its file's mode: its owner reads it */
+	r = act_reopen(fs, st.st_uid, fd, O_RDONLY,
+		       ret_fd); /* a linked one has its file's mode: its owner reads it */
 	return r;
 }

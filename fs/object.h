@@ -21,8 +21,8 @@
 must_check int object_copy(struct fs *fs, uint32_t uid, int fd, struct sha256 *ret_sha);
 
 /* Link the file into objects/ (or copy, where its owner cannot read it). *ret_linked: its inode is the object now. */
-must_check int object_link(struct fs *fs, uint32_t uid, const struct fhandle *h, int fd, bool readable, const struct sha256 *sha,
-			   bool *ret_linked);
+must_check int object_link(struct fs *fs, uint32_t uid, const struct fhandle *h, int fd,
+			   bool readable, const struct sha256 *sha, bool *ret_linked);
 
 /* The object is a live file's inode: give it a copy of its own, under the same name. fd is the object. */
 must_check int object_replace(struct fs *fs, uint32_t uid, int fd, const struct sha256 *sha);

@@ -133,8 +133,8 @@ static double entry_ttl(struct fs *fs, const struct node *parent)
 	return TTL_LONG;
 }
 
-static int enter(struct fs *fs, struct node *parent, const char *name, int fd, bool born, struct fuse_entry_param *ret,
-		 struct node **ret_node)
+static int enter(struct fs *fs, struct node *parent, const char *name, int fd, bool born,
+		 struct fuse_entry_param *ret, struct node **ret_node)
 {
 	autofd mine = fd;
 	struct node *n = NULL;
@@ -163,12 +163,14 @@ static int enter(struct fs *fs, struct node *parent, const char *name, int fd, b
 	return 0;
 }
 
-int op_enter(struct fs *fs, struct node *parent, const char *name, int fd, struct fuse_entry_param *ret, struct node **ret_node)
+int op_enter(struct fs *fs, struct node *parent, const char *name, int fd,
+	     struct fuse_entry_param *ret, struct node **ret_node)
 {
 	return enter(fs, parent, name, fd, false, ret, ret_node);
 }
 
-int op_born(struct fs *fs, struct node *parent, const char *name, int fd, struct fuse_entry_param *ret, struct node **ret_node)
+int op_born(struct fs *fs, struct node *parent, const char *name, int fd,
+	    struct fuse_entry_param *ret, struct node **ret_node)
 {
 	return enter(fs, parent, name, fd, true, ret, ret_node);
 }
@@ -178,7 +180,8 @@ void op_unenter(struct fs *fs, const struct fuse_entry_param *e)
 	node_forget(fs->nodes, e->ino, 1);
 }
 
-int op_peek(struct fs *fs, const struct node *dir, int dir_fd, const char *name, int *ret_fd, struct stat *ret_st)
+int op_peek(struct fs *fs, const struct node *dir, int dir_fd, const char *name, int *ret_fd,
+	    struct stat *ret_st)
 {
 	struct node_look look;
 	autofd fd = -1;
@@ -213,8 +216,8 @@ static void run(struct fs *fs, struct job *job)
 	free(j);
 }
 
-void punt(fuse_req_t req, fuse_ino_t ino, const char *name, const struct fuse_file_info *fi, const struct stat *attr,
-	  uint64_t arg, void (*go)(const struct punt *p))
+void punt(fuse_req_t req, fuse_ino_t ino, const char *name, const struct fuse_file_info *fi,
+	  const struct stat *attr, uint64_t arg, void (*go)(const struct punt *p))
 {
 	struct fs *fs = fuse_req_userdata(req);
 	size_t len = name ? strlen(name) : 0;

@@ -57,16 +57,17 @@ void op_show(struct fs *fs, struct node *n, struct stat *st);
 double op_ttl(struct fs *fs, struct node *n);
 
 /* parent/name exists and fd (taken) is an O_PATH descriptor of it: its node, with one more look-up, and the kernel's entry. */
-must_check int op_enter(struct fs *fs, struct node *parent, const char *name, int fd, struct fuse_entry_param *ret,
-			struct node **ret_node);
+must_check int op_enter(struct fs *fs, struct node *parent, const char *name, int fd,
+			struct fuse_entry_param *ret, struct node **ret_node);
 /* The same for what this request made: it counts in the quota from now on. */
-must_check int op_born(struct fs *fs, struct node *parent, const char *name, int fd, struct fuse_entry_param *ret,
-		       struct node **ret_node);
+must_check int op_born(struct fs *fs, struct node *parent, const char *name, int fd,
+		       struct fuse_entry_param *ret, struct node **ret_node);
 /* The kernel never got that entry. */
 void op_unenter(struct fs *fs, const struct fuse_entry_param *e);
 
 /* An O_PATH descriptor of dir/name, as the folder's owner. */
-must_check int op_peek(struct fs *fs, const struct node *dir, int dir_fd, const char *name, int *ret_fd, struct stat *ret_st);
+must_check int op_peek(struct fs *fs, const struct node *dir, int dir_fd, const char *name,
+		       int *ret_fd, struct stat *ret_st);
 
 /* As whom the caller acts on what n is. */
 uint32_t op_as(struct fs *fs, const struct who *w, const struct node *n);
@@ -79,8 +80,8 @@ bool op_may_execute(const struct node_look *look, uint32_t as);
 
 /* A request that goes on, on a thread that may wait. */
 struct punt;
-void punt(fuse_req_t req, fuse_ino_t ino, const char *name, const struct fuse_file_info *fi, const struct stat *attr,
-	  uint64_t arg, void (*go)(const struct punt *p));
+void punt(fuse_req_t req, fuse_ino_t ino, const char *name, const struct fuse_file_info *fi,
+	  const struct stat *attr, uint64_t arg, void (*go)(const struct punt *p));
 struct punt {
 	fuse_req_t req;
 	fuse_ino_t ino;
@@ -101,23 +102,28 @@ void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t n);
 void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets);
 
 void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
-void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set, struct fuse_file_info *fi);
+void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
+		struct fuse_file_info *fi);
 void op_access(fuse_req_t req, fuse_ino_t ino, int mask);
 void op_readlink(fuse_req_t req, fuse_ino_t ino);
 void op_statfs(fuse_req_t req, fuse_ino_t ino);
 
 void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
-void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi);
+void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+	       struct fuse_file_info *fi);
 void op_tmpfile(fuse_req_t req, fuse_ino_t parent, mode_t mode, struct fuse_file_info *fi);
 void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 
 void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi);
-void op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t off, struct fuse_file_info *fi);
+void op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t off,
+	      struct fuse_file_info *fi);
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
-void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t len, struct fuse_file_info *fi);
+void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t len,
+		  struct fuse_file_info *fi);
 void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence, struct fuse_file_info *fi);
-void op_copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in, struct fuse_file_info *fi_in, fuse_ino_t ino_out,
-			off_t off_out, struct fuse_file_info *fi_out, size_t len, int flags);
+void op_copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in,
+			struct fuse_file_info *fi_in, fuse_ino_t ino_out, off_t off_out,
+			struct fuse_file_info *fi_out, size_t len, int flags);
 
 void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi);
@@ -130,10 +136,11 @@ void op_symlink(fuse_req_t req, const char *text, fuse_ino_t parent, const char 
 void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const char *newname);
 void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
 void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
-void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t newparent, const char *newname,
-	       unsigned int flags);
+void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t newparent,
+	       const char *newname, unsigned int flags);
 
-void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size, int flags);
+void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size,
+		 int flags);
 void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size);
 void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size);
 void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name);

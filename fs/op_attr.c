@@ -20,7 +20,9 @@
 
 #define MODE_BITS 07777
 #define STRIPPED (S_ISUID | S_ISGID)
-#define SET_TIMES (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME_NOW)
+#define SET_TIMES                                                              \
+	(FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_ATIME_NOW | \
+	 FUSE_SET_ATTR_MTIME_NOW)
 
 static void reply_attr(struct op *o, struct stat *st)
 {
@@ -88,25 +90,39 @@ static bool is_strip(const struct change *c)
 {
 	mode_t had = c->was.mode & MODE_BITS;
 
-	return c->to_set == FUSE_SET_ATTR_MODE && (had & STRIPPED) && (c->attr->st_mode & MODE_BITS) == (had & (mode_t)~STRIPPED);
+	return c->to_set == FUSE_SET_ATTR_MODE && (had & STRIPPED) &&
+	       (c->attr->st_mode & MODE_BITS) == (had & (mode_t)~STRIPPED);
 }
 
-/* A mode that hides a sealed file from its owner would hide the object, which is the same inode: that counts as a change. */
-static int keep_object(struct change *c)
+/*
+ * A mode that hides a file from its owner: what was written and closed is cut while it can be read; and a sealed file's object, which
+ * is the same inode, gets a copy.
+ */
+static int keep_readable(struct change *c, struct rec *rec)
 {
 	struct fs *fs = c->o->fs;
+	struct who nobody = { .kind = WHO_NOBODY, .agent = EV_NOBODY };
+	int r = op_read_begin(fs, rec, &nobody, c->wait);
+
+	if (r == 0 && rec_is_linked(fs->recs, rec)) {
+		r = op_write_begin(fs, rec, &c->o->who, c->wait);
+		if (r == 0)
+			rec_write_end(fs, rec, -1);
+	}
+	return r;
+}
+
+static int keep_object(struct change *c)
+{
 	struct rec *rec;
 	int r = 0;
 
 	if ((c->attr->st_mode & S_IRUSR) || !S_ISREG(c->was.mode))
 		return 0;
-	rec = rec_of(fs->recs, &c->o->node->h);
-	if (rec && rec_is_linked(fs->recs, rec)) {
-		r = op_write_begin(fs, rec, &c->o->who, c->wait);
-		if (r == 0)
-			rec_write_end(fs, rec, -1);
-	}
-	rec_put(fs, rec);
+	rec = rec_of(c->o->fs->recs, &c->o->node->h);
+	if (rec)
+		r = keep_readable(c, rec);
+	rec_put(c->o->fs, rec);
 	return r;
 }
 
@@ -149,8 +165,8 @@ static int set_owner(struct change *c)
 		return r;
 	if (uid == c->was.uid)
 		return w->uid == uid || w->inner_root ? 0 : -EPERM;
-	if (!w->inner_root || !ids_agent_of(fs->uid_base, c->was.uid, &had) || !ids_agent_of(fs->uid_base, uid, &want) ||
-	    had != w->agent || want != w->agent)
+	if (!w->inner_root || !ids_agent_of(fs->uid_base, c->was.uid, &had) ||
+	    !ids_agent_of(fs->uid_base, uid, &want) || had != w->agent || want != w->agent)
 		return -EPERM;
 	return cred_chown(fs, c->fd, uid);
 }
@@ -238,7 +254,8 @@ static int apply(struct change *c)
 
 static void setattr_again(const struct punt *p);
 
-static void do_setattr(fuse_req_t req, fuse_ino_t ino, const struct stat *attr, int to_set, const struct fuse_file_info *fi, bool wait)
+static void do_setattr(fuse_req_t req, fuse_ino_t ino, const struct stat *attr, int to_set,
+		       const struct fuse_file_info *fi, bool wait)
 {
 	struct op o;
 	struct change c = { .o = &o, .attr = attr, .to_set = to_set, .wait = wait };
@@ -270,7 +287,8 @@ static void do_setattr(fuse_req_t req, fuse_ino_t ino, const struct stat *attr, 
 		return;
 	}
 	if (S_ISDIR(st.st_mode) && ((st.st_mode ^ c.was.mode) & (S_IXUSR | S_IXGRP)))
-		tell_below(o.fs, o.node); /* what was cached for everybody no longer is, or may be */
+		tell_below(o.fs,
+			   o.node); /* what was cached for everybody no longer is, or may be */
 	reply_attr(&o, &st);
 }
 
@@ -279,7 +297,8 @@ static void setattr_again(const struct punt *p)
 	do_setattr(p->req, p->ino, &p->attr, (int)p->arg, p->has_fi ? &p->fi : NULL, true);
 }
 
-void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set, struct fuse_file_info *fi)
+void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
+		struct fuse_file_info *fi)
 {
 	do_setattr(req, ino, attr, to_set, fi, false);
 }
@@ -318,7 +337,8 @@ static int access_mode(struct op *o, int mask)
 	r = op_hold(o->fs, o->node, &h);
 	if (r == 0)
 		r = cred_as(o->fs, as);
-	if (r == 0 && syscall(SYS_faccessat2, h.fd, "", mask & (R_OK | W_OK | X_OK), AT_EMPTY_PATH | AT_EACCESS) < 0)
+	if (r == 0 && syscall(SYS_faccessat2, h.fd, "", mask & (R_OK | W_OK | X_OK),
+			      AT_EMPTY_PATH | AT_EACCESS) < 0)
 		r = -errno;
 	op_let(o->fs, &h);
 	return r;

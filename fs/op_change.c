@@ -86,7 +86,8 @@ static void do_make(fuse_req_t req, fuse_ino_t parent, const struct making *m)
 		return;
 	}
 	if (place_recorded(&at) && m->op != OP_MKNOD)
-		emit_change(o.fs, &o.who, m->op, place_bytes(&at), m->text ? bytes_str(m->text) : (struct bytes){ 0 });
+		emit_change(o.fs, &o.who, m->op, place_bytes(&at),
+			    m->text ? bytes_str(m->text) : (struct bytes){ 0 });
 	if (fuse_reply_entry(req, &e) < 0)
 		op_unenter(o.fs, &e);
 	op_end(&o);
@@ -94,7 +95,11 @@ static void do_make(fuse_req_t req, fuse_ino_t parent, const struct making *m)
 
 void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
 {
-	do_make(req, parent, &(struct making){ .op = S_ISREG(mode) ? OP_CREATE : OP_MKNOD, .name = name, .mode = mode, .rdev = rdev });
+	do_make(req, parent,
+		&(struct making){ .op = S_ISREG(mode) ? OP_CREATE : OP_MKNOD,
+				  .name = name,
+				  .mode = mode,
+				  .rdev = rdev });
 }
 
 void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
@@ -120,7 +125,8 @@ static int link_it(struct op *o, struct node *to, const char *name, struct stat 
 		r = op_hold(o->fs, to, &dir);
 	if (r == 0)
 		r = cred_as(o->fs, op_as(o->fs, &o->who, o->node));
-	if (r == 0 && linkat(AT_FDCWD, act_name(from.fd, fd_name), dir.fd, name, AT_SYMLINK_FOLLOW) < 0)
+	if (r == 0 &&
+	    linkat(AT_FDCWD, act_name(from.fd, fd_name), dir.fd, name, AT_SYMLINK_FOLLOW) < 0)
 		r = -errno;
 	if (r == 0 && fstat(from.fd, ret_st) < 0)
 		r = -errno;

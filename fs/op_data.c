@@ -67,7 +67,8 @@ static int check_room(struct fs *fs, struct ofile *f, uint64_t off, uint64_t len
 	node_look(fs->nodes, f->node, &look);
 	if (quota_room_bytes(fs, look.uid, len) == 0)
 		return 0;
-	if (fstat(f->fd, &st) == 0 && off + len <= (uint64_t)st.st_size && st.st_blocks * 512 >= st.st_size)
+	if (fstat(f->fd, &st) == 0 && off + len <= (uint64_t)st.st_size &&
+	    st.st_blocks * 512 >= st.st_size)
 		return 0;
 	return -EDQUOT;
 }
@@ -82,7 +83,8 @@ static void changed(struct fs *fs, struct ofile *f)
 		quota_settle(fs, f->node, &st);
 }
 
-void op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t off, struct fuse_file_info *fi)
+void op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t off,
+	      struct fuse_file_info *fi)
 {
 	struct fs *fs = fuse_req_userdata(req);
 	struct ofile *f = file_of(fi);
@@ -117,7 +119,8 @@ void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_inf
 	fuse_reply_err(req, r < 0 ? errno : 0);
 }
 
-void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t len, struct fuse_file_info *fi)
+void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t len,
+		  struct fuse_file_info *fi)
 {
 	struct fs *fs = fuse_req_userdata(req);
 	struct ofile *f = file_of(fi);
@@ -144,8 +147,9 @@ void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence, struct fuse
 		fuse_reply_lseek(req, at);
 }
 
-void op_copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in, struct fuse_file_info *fi_in, fuse_ino_t ino_out,
-			off_t off_out, struct fuse_file_info *fi_out, size_t len, int flags)
+void op_copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in,
+			struct fuse_file_info *fi_in, fuse_ino_t ino_out, off_t off_out,
+			struct fuse_file_info *fi_out, size_t len, int flags)
 {
 	struct fs *fs = fuse_req_userdata(req);
 	struct ofile *from = file_of(fi_in), *to = file_of(fi_out);

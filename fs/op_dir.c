@@ -47,7 +47,8 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		r = d ? op_hold(o.fs, o.node, &h) : -ENOMEM;
 	}
 	if (r == 0)
-		r = act_reopen(o.fs, op_as(o.fs, &o.who, o.node), h.fd, O_RDONLY | O_DIRECTORY, &d->fd);
+		r = act_reopen(o.fs, op_as(o.fs, &o.who, o.node), h.fd, O_RDONLY | O_DIRECTORY,
+			       &d->fd);
 	op_let(o.fs, &h);
 	if (r < 0) {
 		free(d);
@@ -60,7 +61,8 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	d->at = d->len = 0;
 	fi->fh = (uint64_t)(uintptr_t)d;
 	/* The root and logs/ show different things to different callers. */
-	fi->cache_readdir = fi->keep_cache = o.node->kind == NODE_PLAIN && o.node != o.fs->logs_node;
+	fi->cache_readdir = fi->keep_cache =
+		o.node->kind == NODE_PLAIN && o.node != o.fs->logs_node;
 	if (fuse_reply_open(req, fi) < 0) {
 		fd_closep(&d->fd);
 		node_unpin(o.fs->nodes, d->node);
@@ -71,7 +73,9 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 static bool in_root(struct fs *fs, const char *name)
 {
-	static const char *const always[] = { ".", "..", "input", "task", "output", "agents", "logs" };
+	static const char *const always[] = {
+		".", "..", "input", "task", "output", "agents", "logs"
+	};
 	struct policy *p;
 	bool shared;
 
@@ -95,10 +99,13 @@ static bool in_logs(struct op *o, const struct odir *d, const char *name)
 
 	if (name[0] == '.' || o->who.kind == WHO_HOST)
 		return true;
-	if (fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || place_of(o->fs, d->node, name, &at) < 0)
+	if (fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    place_of(o->fs, d->node, name, &at) < 0)
 		return false;
 	q.path = place_bytes(&at);
-	q.log_agent = ids_agent_of(o->fs->uid_base, st.st_uid, &block) ? agent_name(o->fs->agents, block) : NULL;
+	q.log_agent = ids_agent_of(o->fs->uid_base, st.st_uid, &block)
+			      ? agent_name(o->fs->agents, block)
+			      : NULL;
 	policy_decide(o->who.policy, &q, &v);
 	return v.err == 0;
 }
@@ -144,7 +151,8 @@ static int list(struct op *o, struct odir *d, off_t off, char *out, size_t size,
 		size_t need;
 
 		if (shows(o, d, e->d_name)) {
-			need = fuse_add_direntry(o->req, out + used, size - used, e->d_name, &st, e->d_off);
+			need = fuse_add_direntry(o->req, out + used, size - used, e->d_name, &st,
+						 e->d_off);
 			if (need > size - used)
 				break;
 			used += need;

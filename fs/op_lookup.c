@@ -39,7 +39,9 @@ static void reply_known(struct op *o, struct node *n)
 static void task_by_name(struct op *o, const char *number)
 {
 	unsigned long gid = strtoul(number, NULL, 10);
-	struct sandbox *sb = o->who.kind == WHO_HOST && gid <= UINT32_MAX ? sandbox_by_gid(o->fs->steps, (uint32_t)gid) : NULL;
+	struct sandbox *sb = o->who.kind == WHO_HOST && gid <= UINT32_MAX
+				     ? sandbox_by_gid(o->fs->steps, (uint32_t)gid)
+				     : NULL;
 
 	if (sb && sb->node && sb->gid_base == gid)
 		reply_known(o, sb->node);
@@ -96,7 +98,8 @@ static void reply_missing(struct op *o)
 	struct fs *fs = o->fs;
 	struct fuse_entry_param e;
 
-	if (o->who.kind == WHO_AGENT && !node_searchable(fs->nodes, o->node, o->who.uid, who_block(fs, &o->who), true)) {
+	if (o->who.kind == WHO_AGENT &&
+	    !node_searchable(fs->nodes, o->node, o->who.uid, who_block(fs, &o->who), true)) {
 		op_fail(o, -EACCES);
 		return;
 	}

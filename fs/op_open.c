@@ -34,7 +34,8 @@ static bool wants_read(int flags)
 /* What the store's own open gets. O_APPEND: the kernel gives the offsets. O_DIRECT: our buffers are not aligned. */
 static int store_flags(int flags)
 {
-	return flags & ~(O_APPEND | O_DIRECT | O_NONBLOCK | O_CREAT | O_EXCL | O_NOCTTY | O_NOFOLLOW | FMODE_EXEC_FLAG);
+	return flags & ~(O_APPEND | O_DIRECT | O_NONBLOCK | O_CREAT | O_EXCL | O_NOCTTY |
+			 O_NOFOLLOW | FMODE_EXEC_FLAG);
 }
 
 static struct ofile *ofile_new(struct op *o, struct node *n)
@@ -63,7 +64,8 @@ static void writer_closed(struct fs *fs, struct ofile *f)
 			spare = fd_steal(&f->fd);
 		rec_write_end(fs, f->rec, spare);
 	}
-	if (f->step && atomic_fetch_sub(&f->step->writable, 1) == 1 && step_state(fs->steps, f->step) == STEP_ENDING)
+	if (f->step && atomic_fetch_sub(&f->step->writable, 1) == 1 &&
+	    step_state(fs->steps, f->step) == STEP_ENDING)
 		seal_hint(fs);
 }
 
@@ -137,7 +139,8 @@ static int open_store(struct op *o, int flags, int *ret_fd)
 	if (flags & FMODE_EXEC_FLAG) {
 		r = open_to_execute(o, h.fd, as, ret_fd);
 	} else if ((flags & O_ACCMODE) == O_WRONLY) {
-		r = act_reopen(o->fs, as, h.fd, (want & ~O_ACCMODE) | O_RDWR, ret_fd); /* readable, so that it can be hashed */
+		r = act_reopen(o->fs, as, h.fd, (want & ~O_ACCMODE) | O_RDWR,
+			       ret_fd); /* readable, so that it can be hashed */
 		if (r == -EACCES)
 			r = act_reopen(o->fs, as, h.fd, want, ret_fd);
 	} else {
@@ -171,6 +174,26 @@ static void truncated(struct op *o, struct ofile *f)
 		quota_settle(o->fs, f->node, &st);
 }
 
+/* What has to be true before the store is asked. MUST_WAIT where not `wait`. */
+static int open_begin(struct op *o, struct ofile *f, const struct place *at, int flags, bool wait)
+{
+	int r = record_of(o, f, at);
+
+	if (r == 0 && wants_write(flags))
+		return become_writer(o, f, wait);
+	if (r == 0 && f->rec && wants_read(flags))
+		r = op_read_begin(o->fs, f->rec, &o->who, wait);
+	return r;
+}
+
+static void opened(struct op *o, struct ofile *f, const struct place *at, int flags)
+{
+	if (flags & O_TRUNC)
+		truncated(o, f);
+	else if (f->rec && wants_read(flags))
+		read_note(o->fs, &o->who, f->rec, place_bytes(at));
+}
+
 /* Open the node: f stands ready. MUST_WAIT where not `wait`. */
 static int open_node(struct op *o, int flags, bool wait, struct ofile **ret)
 {
@@ -184,22 +207,16 @@ static int open_node(struct op *o, int flags, bool wait, struct ofile **ret)
 	if (!f)
 		return -ENOMEM;
 	f->logs = place_in_logs(o->fs, o->node);
-	r = record_of(o, f, &at);
-	if (r == 0 && wants_write(flags))
-		r = become_writer(o, f, wait);
-	if (r == 0 && f->rec && wants_read(flags) && !f->writer)
-		r = op_read_begin(o->fs, f->rec, &o->who, wait);
+	r = open_begin(o, f, &at, flags, wait);
 	if (r == 0)
 		r = open_store(o, flags, &f->fd);
-	if (r == 0 && (flags & O_TRUNC))
-		truncated(o, f);
-	if (r == 0 && f->rec && wants_read(flags) && !(flags & O_TRUNC))
-		read_note(o->fs, &o->who, f->rec, place_bytes(&at));
-	if (r < 0)
+	if (r < 0) {
 		ofile_free(o->fs, f);
-	else
-		*ret = f;
-	return r;
+		return r;
+	}
+	opened(o, f, &at, flags);
+	*ret = f;
+	return 0;
 }
 
 static void fill_fi(const struct ofile *f, struct fuse_file_info *fi)
@@ -248,19 +265,22 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 }
 
 /* A new file in a folder (name NULL: without a name). */
-static int make_file(struct op *o, int dir_fd, const char *name, int flags, mode_t mode, int *ret_fd)
+static int make_file(struct op *o, int dir_fd, const char *name, int flags, mode_t mode,
+		     int *ret_fd)
 {
 	int r = cred_as(o->fs, op_as(o->fs, &o->who, o->node));
 
 	if (r < 0)
 		return r;
 	flags = (store_flags(flags) & ~(O_ACCMODE | O_TRUNC)) | O_RDWR | O_CLOEXEC;
-	*ret_fd = openat(dir_fd, name ? name : ".", flags | (name ? O_CREAT | O_EXCL | O_NOFOLLOW : O_TMPFILE), mode);
+	*ret_fd = openat(dir_fd, name ? name : ".",
+			 flags | (name ? O_CREAT | O_EXCL | O_NOFOLLOW : O_TMPFILE), mode);
 	return *ret_fd < 0 ? -errno : 0;
 }
 
 /* The file that this request made is open at fd (taken). */
-static int made(struct op *o, const char *name, const struct place *at, int fd, struct fuse_entry_param *e, struct ofile **ret)
+static int made(struct op *o, const char *name, const struct place *at, int fd,
+		struct fuse_entry_param *e, struct ofile **ret)
 {
 	autofd mine = fd;
 	char pname[ACT_NAME_SIZE];
@@ -281,7 +301,8 @@ static int made(struct op *o, const char *name, const struct place *at, int fd, 
 		r = record_of(o, f, at);
 	}
 	if (r == 0)
-		r = become_writer(o, f, true); /* nobody else knows it: there is nothing to wait for */
+		r = become_writer(o, f,
+				  true); /* nobody else knows it: there is nothing to wait for */
 	if (r < 0) {
 		if (f)
 			ofile_free(o->fs, f);
@@ -292,7 +313,8 @@ static int made(struct op *o, const char *name, const struct place *at, int fd, 
 	return 0;
 }
 
-static void reply_create(struct op *o, const struct fuse_entry_param *e, struct ofile *f, struct fuse_file_info *fi)
+static void reply_create(struct op *o, const struct fuse_entry_param *e, struct ofile *f,
+			 struct fuse_file_info *fi)
 {
 	fill_fi(f, fi);
 	if (fuse_reply_create(o->req, e, fi) < 0) {
@@ -305,7 +327,8 @@ static void reply_create(struct op *o, const struct fuse_entry_param *e, struct 
 static void create_again(const struct punt *p);
 
 /* It exists by now (somebody was faster): then it is an open. */
-static void create_existing(struct op *o, const char *name, mode_t mode, struct fuse_file_info *fi, bool wait)
+static void create_existing(struct op *o, const char *name, mode_t mode, struct fuse_file_info *fi,
+			    bool wait)
 {
 	struct fuse_entry_param e;
 	struct ofile *f = NULL;
@@ -343,7 +366,8 @@ static void create_existing(struct op *o, const char *name, mode_t mode, struct 
 	reply_create(o, &e, f, fi);
 }
 
-static void do_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi, bool wait)
+static void do_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+		      struct fuse_file_info *fi, bool wait)
 {
 	struct ask a = { .op = OP_CREATE };
 	struct fuse_entry_param e;
@@ -387,7 +411,8 @@ static void create_again(const struct punt *p)
 	do_create(p->req, p->ino, p->name, (mode_t)p->arg, &fi, true);
 }
 
-void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
+void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+	       struct fuse_file_info *fi)
 {
 	do_create(req, parent, name, mode, fi, false);
 }
@@ -403,7 +428,8 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct ofile *f = (struct ofile *)(uintptr_t)fi->fh;
 
 	if (f->writer && (fi->flags & O_ACCMODE) == O_RDWR)
-		tell_inode(fs, ino, 0); /* what was written through a mapping moved its times unseen */
+		tell_inode(fs, ino,
+			   0); /* what was written through a mapping moved its times unseen */
 	fuse_reply_err(req, 0);
 	ofile_free(fs, f);
 }

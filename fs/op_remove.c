@@ -27,7 +27,8 @@ struct subject {
 	unsigned objects;  /* links that are objects */
 };
 
-static int subject_of(struct fs *fs, const struct node *dir, int dir_fd, const char *name, struct subject *ret)
+static int subject_of(struct fs *fs, const struct node *dir, int dir_fd, const char *name,
+		      struct subject *ret)
 {
 	struct fhandle h;
 	struct rec *c;
@@ -153,7 +154,8 @@ static int move_prepare(struct move *m)
 
 	if (m->flags & ~(RENAME_NOREPLACE_FLAG | RENAME_EXCHANGE_FLAG))
 		return -EINVAL;
-	r = place_ask2(fs, &m->o->who, &a, m->from_dir, m->from, m->to_dir, m->to, &m->from_at, &m->to_at);
+	r = place_ask2(fs, &m->o->who, &a, m->from_dir, m->from, m->to_dir, m->to, &m->from_at,
+		       &m->to_at);
 	if (r == 0)
 		r = op_hold(fs, m->from_dir, &m->from_held);
 	if (r == 0)
@@ -173,7 +175,8 @@ static int move_act(struct move *m)
 
 	if (r < 0)
 		return r;
-	if (m->victim.fd >= 0 && !(m->flags & RENAME_EXCHANGE_FLAG) && m->victim.node != m->what.node)
+	if (m->victim.fd >= 0 && !(m->flags & RENAME_EXCHANGE_FLAG) &&
+	    m->victim.node != m->what.node)
 		name_going(fs, &m->victim);
 	if (syscall(SYS_renameat2, m->from_held.fd, m->from, m->to_held.fd, m->to, m->flags) < 0) {
 		r = -errno;
@@ -192,7 +195,8 @@ static void move_nodes(struct move *m)
 	if (same) /* two names of one file: the store did nothing */
 		return;
 	if (m->flags & RENAME_EXCHANGE_FLAG) {
-		if (m->victim.node && node_link(fs->nodes, m->victim.node, m->from_dir, m->from) == 0)
+		if (m->victim.node &&
+		    node_link(fs->nodes, m->victim.node, m->from_dir, m->from) == 0)
 			node_unlink(fs->nodes, m->victim.node, m->to_dir, m->to, false);
 	} else if (m->victim.fd >= 0) {
 		name_gone(fs, &m->victim, m->to_dir, m->to);
@@ -207,9 +211,11 @@ static void move_adopt(struct move *m)
 	struct fs *fs = m->o->fs;
 	struct rec *c = NULL;
 
-	if (place_recorded(&m->from_at) || !place_recorded(&m->to_at) || !m->what.node || !S_ISREG(m->what.st.st_mode))
+	if (place_recorded(&m->from_at) || !place_recorded(&m->to_at) || !m->what.node ||
+	    !S_ISREG(m->what.st.st_mode))
 		return;
-	if (rec_enter(fs, &m->what.node->h, m->what.node->ino, m->what.st.st_uid, place_bytes(&m->to_at), &c) < 0)
+	if (rec_enter(fs, &m->what.node->h, m->what.node->ino, m->what.st.st_uid,
+		      place_bytes(&m->to_at), &c) < 0)
 		return;
 	recs_lock(fs->recs);
 	(void)rec_touch(fs, c, &m->o->who);
@@ -224,15 +230,23 @@ static void move_record(struct move *m)
 	if (m->victim.fd >= 0 && m->victim.st.st_ino == m->what.st.st_ino)
 		return;
 	if (place_recorded(&m->from_at) || place_recorded(&m->to_at))
-		rec_renamed(m->o->fs, &m->o->who, place_bytes(&m->from_at), place_bytes(&m->to_at), S_ISDIR(m->what.st.st_mode),
-			    exchange);
+		rec_renamed(m->o->fs, &m->o->who, place_bytes(&m->from_at), place_bytes(&m->to_at),
+			    S_ISDIR(m->what.st.st_mode), exchange);
 	move_adopt(m);
 }
 
-void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t newparent, const char *newname, unsigned int flags)
+void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t newparent,
+	       const char *newname, unsigned int flags)
 {
 	struct op o;
-	struct move m = { .o = &o, .from = name, .to = newname, .flags = flags, .from_held.fd = -1, .to_held.fd = -1, .what.fd = -1, .victim.fd = -1 };
+	struct move m = { .o = &o,
+			  .from = name,
+			  .to = newname,
+			  .flags = flags,
+			  .from_held.fd = -1,
+			  .to_held.fd = -1,
+			  .what.fd = -1,
+			  .victim.fd = -1 };
 	int r;
 
 	if (!op_begin(&o, req, parent))

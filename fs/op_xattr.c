@@ -20,7 +20,8 @@
 #define LIST_MAX 65536
 
 enum ours { OURS_AGENT = 0, OURS_STEP, OURS_SHA256, OURS_COUNT };
-static const char *const ours[OURS_COUNT] = { "user.garth.agent", "user.garth.step", "user.garth.sha256" };
+static const char *const ours[OURS_COUNT] = { "user.garth.agent", "user.garth.step",
+					      "user.garth.sha256" };
 
 static bool is_ours(const char *name)
 {
@@ -149,7 +150,8 @@ static void do_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t
 	struct op o;
 	int r;
 
-	if (!is_user(name)) { /* security.capability before each write, ACLs with each ls: there are none */
+	if (!is_user(
+		    name)) { /* security.capability before each write, ACLs with each ls: there are none */
 		fuse_reply_err(req, strncmp(name, "system.", 7) == 0 ? EOPNOTSUPP : ENODATA);
 		return;
 	}
@@ -240,7 +242,8 @@ void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 	free(out);
 }
 
-static void change(fuse_req_t req, fuse_ino_t ino, enum ev_op op, const char *name, const char *value, size_t size, int flags)
+static void change(fuse_req_t req, fuse_ino_t ino, enum ev_op op, const char *name,
+		   const char *value, size_t size, int flags)
 {
 	struct ask a = { .op = op, .xattr = name };
 	char fd_name[ACT_NAME_SIZE];
@@ -267,7 +270,8 @@ static void change(fuse_req_t req, fuse_ino_t ino, enum ev_op op, const char *na
 	op_fail(&o, r);
 }
 
-void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size, int flags)
+void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size,
+		 int flags)
 {
 	change(req, ino, OP_SETXATTR, name, value, size, flags);
 }

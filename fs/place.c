@@ -44,7 +44,8 @@ static const char *log_agent(struct fs *fs, const struct node *n, const char *na
 }
 
 /* A sandbox's task/ is its own; what a wipe has put away changes no more. */
-static int ask_task(struct fs *fs, const struct who *w, const struct ask *a, const struct node *n, const struct place *at)
+static int ask_task(struct fs *fs, const struct who *w, const struct ask *a, const struct node *n,
+		    const struct place *at)
 {
 	struct task *k = node_task(fs->nodes, n);
 	int r = 0;
@@ -62,8 +63,8 @@ static int ask_task(struct fs *fs, const struct who *w, const struct ask *a, con
 	return r;
 }
 
-static int ask_policy(struct fs *fs, const struct who *w, const struct ask *a, const struct node *n, const char *name,
-		      const struct place *at)
+static int ask_policy(struct fs *fs, const struct who *w, const struct ask *a, const struct node *n,
+		      const char *name, const struct place *at)
 {
 	struct question q = {
 		.agent = w->name,
@@ -82,7 +83,8 @@ static int ask_policy(struct fs *fs, const struct who *w, const struct ask *a, c
 }
 
 /* The other names of a file: the strictest answer holds. */
-static int ask_other_names(struct fs *fs, const struct who *w, const struct ask *a, const struct node *n)
+static int ask_other_names(struct fs *fs, const struct who *w, const struct ask *a,
+			   const struct node *n)
 {
 	struct place at;
 	int r = 0;
@@ -103,7 +105,8 @@ static int ask_host(const struct ask *a)
 }
 
 /* The policy's half alone. */
-static int ask(struct fs *fs, const struct who *w, const struct ask *a, struct node *n, const char *name, struct place *at)
+static int ask(struct fs *fs, const struct who *w, const struct ask *a, struct node *n,
+	       const char *name, struct place *at)
 {
 	int r = place_of(fs, n, name, at);
 
@@ -126,7 +129,8 @@ static int ask_search(struct fs *fs, const struct who *w, const struct node *n)
 	return -EACCES;
 }
 
-int place_ask(struct fs *fs, const struct who *w, const struct ask *a, struct node *n, const char *name, struct place *ret)
+int place_ask(struct fs *fs, const struct who *w, const struct ask *a, struct node *n,
+	      const char *name, struct place *ret)
 {
 	struct place own;
 	int r = ask(fs, w, a, n, name, ret ? ret : &own);
@@ -135,8 +139,9 @@ int place_ask(struct fs *fs, const struct who *w, const struct ask *a, struct no
 }
 
 /* One attempt is one violation, though both of its paths be refused: that of the path whose errno is answered. */
-int place_ask2(struct fs *fs, const struct who *w, const struct ask *a, struct node *n1, const char *name1, struct node *n2,
-	       const char *name2, struct place *ret1, struct place *ret2)
+int place_ask2(struct fs *fs, const struct who *w, const struct ask *a, struct node *n1,
+	       const char *name1, struct node *n2, const char *name2, struct place *ret1,
+	       struct place *ret2)
 {
 	struct ask silent = *a;
 	int r1, r2;

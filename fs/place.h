@@ -47,12 +47,13 @@ struct ask {
  * May `w` do this to n (name NULL), or to `name` in the folder n? The policy, then the search bits above n.
  * 0, -EROFS, -EACCES, -ENOENT, -ENAMETOOLONG. *ret (may be NULL) is the path.
  */
-must_check int place_ask(struct fs *fs, const struct who *w, const struct ask *a, struct node *n, const char *name,
-			 struct place *ret);
+must_check int place_ask(struct fs *fs, const struct who *w, const struct ask *a, struct node *n,
+			 const char *name, struct place *ret);
 
 /* The same for two names at once (rename, link): EROFS where either is below input/. */
-must_check int place_ask2(struct fs *fs, const struct who *w, const struct ask *a, struct node *n1, const char *name1,
-			  struct node *n2, const char *name2, struct place *ret1, struct place *ret2);
+must_check int place_ask2(struct fs *fs, const struct who *w, const struct ask *a, struct node *n1,
+			  const char *name1, struct node *n2, const char *name2, struct place *ret1,
+			  struct place *ret2);
 
 /* May attributes of n be cached by the kernel for everybody? */
 bool place_open_to_all(struct fs *fs, const struct node *n);

@@ -90,7 +90,8 @@ static int room(struct fs *fs, uint32_t uid, uint64_t bytes, uint64_t files)
 	if (name)
 		policy_agent_quota(p, name, &max_bytes, &max_files);
 	pthread_mutex_lock(&q->lock);
-	over = (bytes && past(q->all.bytes, bytes, p->limits.ws_bytes)) || (files && past(q->all.files, files, p->limits.ws_files));
+	over = (bytes && past(q->all.bytes, bytes, p->limits.ws_bytes)) ||
+	       (files && past(q->all.files, files, p->limits.ws_files));
 	if (name && block != 0)
 		over = over || (bytes && past(q->agent[block].bytes, bytes, max_bytes)) ||
 		       (files && past(q->agent[block].files, files, max_files));
@@ -151,7 +152,8 @@ void quota_drop_task(struct fs *fs, struct task *task, int64_t *ret_bytes, int64
 	pthread_mutex_lock(&fs->quota->lock);
 	*ret_bytes = atomic_load(&task->bytes);
 	*ret_files = atomic_load(&task->files);
-	add(fs, ids_agent_uid(fs->uid_base, task->agent, IDS_UID_USER), task, -*ret_bytes, -*ret_files);
+	add(fs, ids_agent_uid(fs->uid_base, task->agent, IDS_UID_USER), task, -*ret_bytes,
+	    -*ret_files);
 	atomic_store(&task->dead, true);
 	pthread_mutex_unlock(&fs->quota->lock);
 }

@@ -69,7 +69,8 @@ bool readset_add(struct readset **set, uint64_t key)
 }
 
 /* Which version that is. Under the lock. false: its own, not cut yet, which is no reading of anything. */
-static bool version_of(struct fs *fs, const struct who *w, struct rec *c, struct bytes path, uint64_t *ret, bool *ret_open)
+static bool version_of(struct fs *fs, const struct who *w, struct rec *c, struct bytes path,
+		       uint64_t *ret, bool *ret_open)
 {
 	struct rname *m = rname_find(fs->recs, path);
 
@@ -81,7 +82,7 @@ static bool version_of(struct fs *fs, const struct who *w, struct rec *c, struct
 	if (!c->dirty || !c->last)
 		return true;
 	if (c->last->step == w->step && c->last->agent == w->agent)
-		return false;
+		return !c->written;
 	if (c->writers) {
 		*ret = cut_open_row(fs, c, m);
 		*ret_open = true;
@@ -108,13 +109,16 @@ void read_note(struct fs *fs, const struct who *w, struct rec *c, struct bytes p
 	}
 	if (w->step) {
 		pthread_mutex_lock(&w->step->lock);
-		fresh = readset_add(&w->step->seen, version ? version : (uint64_t)path_hash(path) | 1ull << 63);
+		fresh = readset_add(&w->step->seen,
+				    version ? version : (uint64_t)path_hash(path) | 1ull << 63);
 		pthread_mutex_unlock(&w->step->lock);
 	}
 	if (!fresh)
 		return;
 	if (w->step)
 		atomic_fetch_add(&w->step->reads, 1);
-	e.u.read = (struct ev_read){ .who = who_event(w), .version = version, .path = path, .open = open };
+	e.u.read = (struct ev_read){
+		.who = who_event(w), .version = version, .path = path, .open = open
+	};
 	emit(fs, &e);
 }

@@ -196,7 +196,8 @@ struct rec *rec_by_path(struct recs *r, struct bytes path)
 }
 
 /* Under the lock; counted. */
-static int enter(struct recs *r, const struct fhandle *h, uint64_t ino, uint32_t uid, struct rec **ret)
+static int enter(struct recs *r, const struct fhandle *h, uint64_t ino, uint32_t uid,
+		 struct rec **ret)
 {
 	struct rec *c = *find(r, h);
 	struct rec **p;
@@ -221,7 +222,8 @@ static int enter(struct recs *r, const struct fhandle *h, uint64_t ino, uint32_t
 	return 0;
 }
 
-int rec_enter(struct fs *fs, const struct fhandle *h, uint64_t ino, uint32_t uid, struct bytes path, struct rec **ret)
+int rec_enter(struct fs *fs, const struct fhandle *h, uint64_t ino, uint32_t uid, struct bytes path,
+	      struct rec **ret)
 {
 	struct recs *r = fs->recs;
 	struct rec *c = NULL;
@@ -239,7 +241,8 @@ int rec_enter(struct fs *fs, const struct fhandle *h, uint64_t ino, uint32_t uid
 	return e;
 }
 
-int rec_load(struct fs *fs, const struct fhandle *h, uint32_t uid, const struct idx_load_file *f, bool linked, struct rec **ret)
+int rec_load(struct fs *fs, const struct fhandle *h, uint32_t uid, const struct idx_load_file *f,
+	     bool linked, struct rec **ret)
 {
 	struct recs *r = fs->recs;
 	struct rec *c = NULL;
@@ -378,7 +381,8 @@ int recs_dirty(struct recs *r, uint64_t step, bool writers, struct rec ***ret, s
 
 	recs_lock(r);
 	for (struct rec *c = r->dirty.dnext; c != &r->dirty && e == 0; c = c->dnext) {
-		if ((step && (!c->last || who_step_id(c->last) != step)) || (!writers && c->writers))
+		if ((step && (!c->last || who_step_id(c->last) != step)) ||
+		    (!writers && c->writers))
 			continue;
 		if (n == cap) {
 			struct rec **more = realloc(all, sizeof(*all) * (cap ? cap * 2 : 64));

@@ -25,7 +25,8 @@
 #include "fs/who.h"
 #include "index/writer.h"
 
-#define REC_QUIET_NS 5000000000LL /* after the last close a version is cut, whatever the step does */
+#define REC_QUIET_NS \
+	5000000000LL /* after the last close a version is cut, whatever the step does */
 
 struct rec;
 
@@ -51,7 +52,7 @@ struct rec {
 	uint8_t state; /* ev_state of the newest version */
 	struct sha256 sha;
 	uint64_t size, gen;
-	uint32_t agent;  /* of the newest version; EV_NOBODY */
+	uint32_t agent; /* of the newest version; EV_NOBODY */
 	uint64_t step;
 	struct who *last; /* who wrote last; only while dirty */
 	int spare_fd;     /* of a writer, where the owner may not read; -1 */
@@ -76,11 +77,12 @@ struct rec *rec_by_path(struct recs *r, struct bytes path);
 void rec_put(struct fs *fs, struct rec *c); /* NULL is fine; not under the lock */
 
 /* The one of this inode, made where it is new, with this name added (len 0: none). Counted. 0, -ENOMEM. */
-must_check int rec_enter(struct fs *fs, const struct fhandle *h, uint64_t ino, uint32_t uid, struct bytes path, struct rec **ret);
+must_check int rec_enter(struct fs *fs, const struct fhandle *h, uint64_t ino, uint32_t uid,
+			 struct bytes path, struct rec **ret);
 
 /* What the record said of it when garth-fs began (at start alone). */
-must_check int rec_load(struct fs *fs, const struct fhandle *h, uint32_t uid, const struct idx_load_file *f, bool linked,
-			struct rec **ret);
+must_check int rec_load(struct fs *fs, const struct fhandle *h, uint32_t uid,
+			const struct idx_load_file *f, bool linked, struct rec **ret);
 
 #define MUST_WAIT (-9999) /* no errno: a thread that may wait has to go on with it */
 
@@ -94,13 +96,15 @@ bool rec_read_wants_cut(struct recs *r, struct rec *c, const struct who *w);
 bool rec_is_linked(struct recs *r, struct rec *c);
 
 /* Names. The events (EV_CHANGE, EV_VERSION of the new name) are put here. */
-must_check int rec_linked(struct fs *fs, const struct who *w, struct rec *c, struct bytes from, struct bytes to);
+must_check int rec_linked(struct fs *fs, const struct who *w, struct rec *c, struct bytes from,
+			  struct bytes to);
 void rec_unlinked(struct fs *fs, const struct who *w, enum ev_op op, struct bytes path);
 /*
  * @dir the thing moved is a folder: all below it moves (the index moves their rows by the folder's event). @exchange the two swap
  * places. A file gets a row under its new name at once; what comes into output/ and isn't kept is cut anew at its step's end.
  */
-void rec_renamed(struct fs *fs, const struct who *w, struct bytes from, struct bytes to, bool dir, bool exchange);
+void rec_renamed(struct fs *fs, const struct who *w, struct bytes from, struct bytes to, bool dir,
+		 bool exchange);
 
 /* Under the lock: as if w had just written it. */
 must_check int rec_touch(struct fs *fs, struct rec *c, const struct who *w);
@@ -115,7 +119,8 @@ void rec_clean(struct fs *fs, struct recs *r, struct rec *c);
  * The dirty ones (counted, in an array for the caller to free): of this step, or of all where step is 0. @writers those that are
  * open for writing too. 0, -ENOMEM.
  */
-must_check int recs_dirty(struct recs *r, uint64_t step, bool writers, struct rec ***ret, size_t *ret_n);
+must_check int recs_dirty(struct recs *r, uint64_t step, bool writers, struct rec ***ret,
+			  size_t *ret_n);
 
 /* One that has been quiet long enough (counted), or NULL and when to ask again (WORK_NEVER: none waits). */
 struct rec *recs_quiet(struct recs *r, int64_t now_ns, int64_t *ret_next_ns);

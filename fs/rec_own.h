@@ -24,11 +24,12 @@ void rname_hash_out(struct recs *r, struct rname *m);
 
 /* Under the lock. */
 must_check int rname_add(struct fs *fs, struct rec *c, struct bytes path, struct rname **ret);
-void rname_drop(struct recs *r, struct rname *m); /* its count of the rec too; rec_put_locked after */
+void rname_drop(struct recs *r,
+		struct rname *m); /* its count of the rec too; rec_put_locked after */
 void rec_put_locked(struct fs *fs, struct recs *r, struct rec *c);
 
 /* A row for this name: a new version. Under the lock. */
-void rec_emit_version(struct fs *fs, struct rec *c, struct rname *m, const struct who *w, enum ev_action action,
-		      enum ev_state state, uint64_t source);
+void rec_emit_version(struct fs *fs, struct rec *c, struct rname *m, const struct who *w,
+		      enum ev_action action, enum ev_state state, uint64_t source);
 
 #endif

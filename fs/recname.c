@@ -137,8 +137,8 @@ static bool has_bytes(enum ev_state s)
 	return s == STATE_SEALED || s == STATE_HELD;
 }
 
-void rec_emit_version(struct fs *fs, struct rec *c, struct rname *m, const struct who *w, enum ev_action action,
-		      enum ev_state state, uint64_t source)
+void rec_emit_version(struct fs *fs, struct rec *c, struct rname *m, const struct who *w,
+		      enum ev_action action, enum ev_state state, uint64_t source)
 {
 	struct event e = { .kind = EV_VERSION };
 
@@ -196,7 +196,8 @@ static enum ev_state state_now(const struct rec *c)
 	return c->held ? STATE_HELD : (enum ev_state)c->state;
 }
 
-int rec_linked(struct fs *fs, const struct who *w, struct rec *c, struct bytes from, struct bytes to)
+int rec_linked(struct fs *fs, const struct who *w, struct rec *c, struct bytes from,
+	       struct bytes to)
 {
 	struct rname *had, *m = NULL;
 	int r;
@@ -232,7 +233,8 @@ void rec_unlinked(struct fs *fs, const struct who *w, enum ev_op op, struct byte
 /* Is path `dir` itself or below it? */
 static bool is_within(const struct rname *m, struct bytes dir)
 {
-	return m->len >= dir.len && memcmp(m->path, dir.p, dir.len) == 0 && (m->len == dir.len || m->path[dir.len] == '/');
+	return m->len >= dir.len && memcmp(m->path, dir.p, dir.len) == 0 &&
+	       (m->len == dir.len || m->path[dir.len] == '/');
 }
 
 struct moves {
@@ -296,7 +298,8 @@ static void moved_file(struct fs *fs, const struct who *w, struct rname *m, bool
 	m->version = m->open_version = 0;
 	m->existed = existed;
 	if (source)
-		rec_emit_version(fs, c, m, w, ACTION_RENAMED, c->dirty ? STATE_OPEN : state_now(c), source);
+		rec_emit_version(fs, c, m, w, ACTION_RENAMED, c->dirty ? STATE_OPEN : state_now(c),
+				 source);
 }
 
 static void put_names(struct fs *fs, const struct who *w, struct moves *mv, bool existed)
@@ -337,7 +340,8 @@ static bool drop_victim(struct fs *fs, struct bytes to)
 	return existed;
 }
 
-void rec_renamed(struct fs *fs, const struct who *w, struct bytes from, struct bytes to, bool dir, bool exchange)
+void rec_renamed(struct fs *fs, const struct who *w, struct bytes from, struct bytes to, bool dir,
+		 bool exchange)
 {
 	struct recs *r = fs->recs;
 	struct moves there = { .from = from, .to = to }, back = { .from = to, .to = from };

@@ -50,7 +50,8 @@ void seal_free(struct seal *s)
 	free(s);
 }
 
-int seal_step(struct fs *fs, struct step *st, const struct ev_step_end *end, bool alive, struct client *client, uint64_t id)
+int seal_step(struct fs *fs, struct step *st, const struct ev_step_end *end, bool alive,
+	      struct client *client, uint64_t id)
 {
 	struct ending *e = calloc(1, sizeof *e + end->error.len + end->detail.len);
 	char *text;
@@ -97,7 +98,8 @@ static struct ending *take_ready(struct fs *fs, int64_t now_ns, int64_t *ret_nex
 	for (p = &fs->seal->list; *p && !found;) {
 		struct ending *e = *p;
 
-		if (e->deadline_ns <= now_ns || (atomic_load(&e->step->writable) == 0 && logs_step_done(fs->logs, e->step->id))) {
+		if (e->deadline_ns <= now_ns || (atomic_load(&e->step->writable) == 0 &&
+						 logs_step_done(fs->logs, e->step->id))) {
 			*p = e->next;
 			found = e;
 			break;
@@ -115,7 +117,8 @@ static void cut_all_of(struct fs *fs, uint64_t step)
 	struct rec **all = NULL;
 	size_t n = 0;
 
-	(void)recs_dirty(fs->recs, step, true, &all, &n); /* without memory: the rest is cut when it is quiet */
+	(void)recs_dirty(fs->recs, step, true, &all,
+			 &n); /* without memory: the rest is cut when it is quiet */
 	for (size_t i = 0; i < n; i++) {
 		cut_version(fs, all[i], CUT_LINK);
 		cut_mark_open(fs, all[i]); /* those that were cut are no longer dirty */
@@ -136,7 +139,8 @@ static void answer(struct ending *e, int status)
 	if (status < 0)
 		client_status(e->client, MSG_STEP_END, e->id, status, NULL);
 	else
-		client_reply(e->client, MSG_STEP_END, e->id, bytes_of(&r, sizeof r), (struct bytes){ 0 }, NULL, 0);
+		client_reply(e->client, MSG_STEP_END, e->id, bytes_of(&r, sizeof r),
+			     (struct bytes){ 0 }, NULL, 0);
 	client_put(e->client);
 }
 
@@ -175,7 +179,8 @@ int64_t seal_tick(struct fs *fs)
 		return 0; /* look again at once: a step may have become ready */
 	}
 	if (quiet_ns == WORK_NEVER)
-		quiet_ns = clock_mono_ns() + REC_QUIET_NS; /* closing a file wakes nobody, so that it costs nothing */
+		quiet_ns = clock_mono_ns() +
+			   REC_QUIET_NS; /* closing a file wakes nobody, so that it costs nothing */
 	return end_ns < quiet_ns ? end_ns : quiet_ns;
 }
 

@@ -25,7 +25,8 @@ void seal_free(struct seal *s);
  * End this step; takes its reference. @end borrowed (its texts are copied); @client to answer (may be NULL), id of the request.
  * @alive: processes live on, so nothing is waited for. 0, -ENOMEM.
  */
-must_check int seal_step(struct fs *fs, struct step *st, const struct ev_step_end *end, bool alive, struct client *client, uint64_t id);
+must_check int seal_step(struct fs *fs, struct step *st, const struct ev_step_end *end, bool alive,
+			 struct client *client, uint64_t id);
 
 /* A step that is ending has closed its last writable file. */
 void seal_hint(struct fs *fs);

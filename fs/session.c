@@ -18,16 +18,17 @@
 static void init(void *userdata, struct fuse_conn_info *conn)
 {
 	static const uint64_t on[] = {
-		FUSE_CAP_ASYNC_READ, FUSE_CAP_ATOMIC_O_TRUNC, FUSE_CAP_PARALLEL_DIROPS,
+		FUSE_CAP_ASYNC_READ,          FUSE_CAP_ATOMIC_O_TRUNC, FUSE_CAP_PARALLEL_DIROPS,
 		FUSE_CAP_EXPLICIT_INVAL_DATA, /* the page cache is ours to keep: all writes come through it */
-		FUSE_CAP_HANDLE_KILLPRIV_V2,  /* the store strips suid as we write without rights; else the kernel asks for
+		FUSE_CAP_HANDLE_KILLPRIV_V2, /* the store strips suid as we write without rights; else the kernel asks for
 					       * security.capability before each write */
 		FUSE_CAP_CACHE_SYMLINKS,
 	};
 	static const uint64_t off[] = {
-		FUSE_CAP_SPLICE_READ, FUSE_CAP_SPLICE_WRITE, FUSE_CAP_SPLICE_MOVE, FUSE_CAP_AUTO_INVAL_DATA,
-		FUSE_CAP_WRITEBACK_CACHE, FUSE_CAP_POSIX_ACL, FUSE_CAP_HANDLE_KILLPRIV, FUSE_CAP_PASSTHROUGH,
-		FUSE_CAP_POSIX_LOCKS, FUSE_CAP_FLOCK_LOCKS, /* one superblock: the kernel's own locks are right */
+		FUSE_CAP_SPLICE_READ,     FUSE_CAP_SPLICE_WRITE,    FUSE_CAP_SPLICE_MOVE,
+		FUSE_CAP_AUTO_INVAL_DATA, FUSE_CAP_WRITEBACK_CACHE, FUSE_CAP_POSIX_ACL,
+		FUSE_CAP_HANDLE_KILLPRIV, FUSE_CAP_PASSTHROUGH,     FUSE_CAP_POSIX_LOCKS,
+		FUSE_CAP_FLOCK_LOCKS, /* one superblock: the kernel's own locks are right */
 		FUSE_CAP_IOCTL_DIR,
 	};
 
@@ -35,7 +36,8 @@ static void init(void *userdata, struct fuse_conn_info *conn)
 	for (size_t i = 0; i < sizeof off / sizeof off[0]; i++)
 		fuse_unset_feature_flag(conn, off[i]);
 	for (size_t i = 0; i < sizeof on / sizeof on[0]; i++)
-		(void)fuse_set_feature_flag(conn, on[i]); /* what the kernel has not is done without */
+		(void)fuse_set_feature_flag(conn,
+					    on[i]); /* what the kernel has not is done without */
 	conn->max_background = BACKGROUND_MAX;
 	conn->congestion_threshold = BACKGROUND_MAX * 3 / 4;
 	conn->time_gran = 1;
@@ -126,7 +128,8 @@ int session_start(struct fs *fs, struct err *err)
 		r = pthread_create(&t, NULL, serve, fs);
 		if (r == 0) {
 			(void)pthread_setname_np(t, "fuse");
-			(void)pthread_detach(t); /* it ends with the process: a stop does not wait for who still uses the mount */
+			(void)pthread_detach(
+				t); /* it ends with the process: a stop does not wait for who still uses the mount */
 		}
 	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

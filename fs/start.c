@@ -62,7 +62,8 @@ static int ensure_zones(struct fs *fs, struct err *err)
 		mode_t mode;
 		bool operators;
 	} zones[] = {
-		{ "input", 0775, true }, { "output", 0775, false }, { "agents", 0755, false }, { "logs", 0755, false }, { "task", 0755, false },
+		{ "input", 0775, true }, { "output", 0775, false }, { "agents", 0755, false },
+		{ "logs", 0755, false }, { "task", 0755, false },
 	};
 	int r = 0;
 
@@ -99,7 +100,8 @@ static int open_store(struct fs *fs, struct err *err)
 
 /* ---- the nodes that are always there ---- */
 
-static int make_node(struct fs *fs, int at, const char *name, enum node_kind kind, struct node **ret, struct err *err)
+static int make_node(struct fs *fs, int at, const char *name, enum node_kind kind,
+		     struct node **ret, struct err *err)
 {
 	autofd fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct fhandle h;
@@ -110,7 +112,9 @@ static int make_node(struct fs *fs, int at, const char *name, enum node_kind kin
 		return err_sys(err, "open %s/", name);
 	r = fhandle_of(fd, &h);
 	if (r < 0)
-		return err_errno(err, r, "the store's file system has no file handles that fit (ext4, xfs and btrfs do)");
+		return err_errno(err, r,
+				 "the store's file system has no file handles that fit (ext4, xfs "
+				 "and btrfs do)");
 	r = nodes_make(fs->nodes, kind, &h, &st, fs->root, name, NULL, ret);
 	if (r < 0)
 		return err_errno(err, r, "the node of %s", name);
@@ -266,7 +270,9 @@ int start_record(struct fs *fs, struct left *ret, struct err *err)
 	if (!state.has_workspace) {
 		struct event e = { .kind = EV_WORKSPACE };
 
-		e.u.workspace = (struct ev_workspace){ .name = bytes_str(fs->ws), .uid_base = fs->uid_base, .gid = fs->gid };
+		e.u.workspace = (struct ev_workspace){ .name = bytes_str(fs->ws),
+						       .uid_base = fs->uid_base,
+						       .gid = fs->gid };
 		emit(fs, &e);
 	}
 	return load_policy(fs, &state, err);
@@ -276,7 +282,9 @@ void start_events(struct fs *fs, struct left *l)
 {
 	struct event e = { .kind = EV_START };
 
-	e.u.start = (struct ev_start){ .crashed = l->crashed || l->steps > 0, .holes = l->holes, .version = bytes_str(GARTH_VERSION) };
+	e.u.start = (struct ev_start){ .crashed = l->crashed || l->steps > 0,
+				       .holes = l->holes,
+				       .version = bytes_str(GARTH_VERSION) };
 	emit(fs, &e);
 	for (uint32_t i = 1; i < IDS_AGENTS_MAX; i++) /* an imported workspace may miss one */
 		if (agent_name(fs->agents, i))
@@ -284,8 +292,12 @@ void start_events(struct fs *fs, struct left *l)
 	for (size_t i = 0; i < l->steps; i++) {
 		struct event end = { .kind = EV_STEP_END };
 
-		end.u.step_end = (struct ev_step_end){ .step = l->step[i].step, .reason = REASON_LOST, .exit_code = -1,
-						       .detail = BYTES_LIT("garth-fs ended before the step did") };
+		end.u.step_end = (struct ev_step_end){
+			.step = l->step[i].step,
+			.reason = REASON_LOST,
+			.exit_code = -1,
+			.detail = BYTES_LIT("garth-fs ended before the step did")
+		};
 		emit(fs, &end);
 	}
 }

@@ -69,7 +69,8 @@ static bool gids_overlap(uint32_t a, uint32_t b)
 	return a - b < IDS_BLOCK || b - a < IDS_BLOCK;
 }
 
-int sandbox_add(struct steps *s, uint64_t id, uint32_t gid_base, uint32_t agent, bool live, struct sandbox **ret)
+int sandbox_add(struct steps *s, uint64_t id, uint32_t gid_base, uint32_t agent, bool live,
+		struct sandbox **ret)
 {
 	struct sandbox *sb = calloc(1, sizeof *sb);
 	bool taken = false;
@@ -167,7 +168,8 @@ void sandbox_end(struct steps *s, struct sandbox *sb)
 	sandbox_put(s, sb);
 }
 
-int step_add(struct steps *s, struct sandbox *sb, uint64_t id, struct client *client, struct step **ret)
+int step_add(struct steps *s, struct sandbox *sb, uint64_t id, struct client *client,
+	     struct step **ret)
 {
 	struct step *st = calloc(1, sizeof *st);
 	unsigned k = 0;
@@ -262,7 +264,8 @@ static void slot_free_if_over(struct steps *s, struct step *st)
 	bool freed = false;
 
 	pthread_mutex_lock(&s->lock);
-	if (st->state == STEP_ENDED && !st->alive && atomic_load(&st->files) == 0 && st->sb->slot[st->slot] == st) {
+	if (st->state == STEP_ENDED && !st->alive && atomic_load(&st->files) == 0 &&
+	    st->sb->slot[st->slot] == st) {
 		st->sb->slot[st->slot] = NULL;
 		freed = true;
 	}
@@ -318,7 +321,8 @@ struct step *step_in_slot(struct steps *s, struct sandbox *sb, int slot, bool *r
 	return st;
 }
 
-unsigned steps_open_in(struct steps *s, struct sandbox *sb, uint64_t *ids, unsigned max, struct step **ret_only)
+unsigned steps_open_in(struct steps *s, struct sandbox *sb, uint64_t *ids, unsigned max,
+		       struct step **ret_only)
 {
 	struct step *only = NULL;
 	unsigned n = 0;
@@ -339,7 +343,8 @@ unsigned steps_open_in(struct steps *s, struct sandbox *sb, uint64_t *ids, unsig
 	return n;
 }
 
-void steps_each_open(struct steps *s, const struct client *client, void (*fn)(void *ctx, struct step *st), void *ctx)
+void steps_each_open(struct steps *s, const struct client *client,
+		     void (*fn)(void *ctx, struct step *st), void *ctx)
 {
 	struct step *some[BATCH];
 	unsigned n;

@@ -50,7 +50,8 @@ static int open_top(struct fs *fs, const struct sandbox *sb, int *ret_fd, struct
 }
 
 /* A new folder for one life: owned by the agent's user. */
-static int make_folder(struct fs *fs, struct sandbox *sb, int top, struct task **ret, int *ret_fd, struct err *err)
+static int make_folder(struct fs *fs, struct sandbox *sb, int top, struct task **ret, int *ret_fd,
+		       struct err *err)
 {
 	struct task *t = calloc(1, sizeof *t);
 	int r;
@@ -85,7 +86,8 @@ static int make_top(struct fs *fs, const struct sandbox *sb, struct err *err)
 	top_name(sb, name);
 	cred_own(fs);
 	if (faccessat(fs->task_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
-		int r = trash_put(fs, fs->task_fd, name); /* a sandbox of an earlier life had these gids */
+		int r = trash_put(fs, fs->task_fd,
+				  name); /* a sandbox of an earlier life had these gids */
 
 		if (r < 0)
 			return err_errno(err, r, "clear task/%s", name);
@@ -122,7 +124,8 @@ int task_begin(struct fs *fs, struct sandbox *sb, struct err *err)
 	return r < 0 ? err_errno(err, r, "the node of task/") : 0;
 }
 
-int task_wipe(struct fs *fs, struct sandbox *sb, uint64_t *ret_files, uint64_t *ret_bytes, struct err *err)
+int task_wipe(struct fs *fs, struct sandbox *sb, uint64_t *ret_files, uint64_t *ret_bytes,
+	      struct err *err)
 {
 	autofd top = -1, fd = -1;
 	struct task *fresh = NULL, *old;
@@ -163,7 +166,8 @@ void task_end(struct fs *fs, struct sandbox *sb)
 		quota_drop_task(fs, t, &bytes, &files);
 	task_unref(t);
 	top_name(sb, name);
-	(void)trash_put(fs, fs->task_fd, name); /* what stays is cleared when these gids come again */
+	(void)trash_put(fs, fs->task_fd,
+			name); /* what stays is cleared when these gids come again */
 	node_unpin(fs->nodes, sb->node);
 	sb->node = NULL;
 }

@@ -25,9 +25,9 @@ struct task {
 	uint64_t sandbox;
 	uint32_t gid_base;
 	uint32_t agent;
-	atomic_bool dead;           /* wiped: no change any more */
+	atomic_bool dead;             /* wiped: no change any more */
 	_Atomic int64_t bytes, files; /* what it holds now */
-	char name[TASK_NAME_SIZE];  /* of its folder below task/<gid_base>/ */
+	char name[TASK_NAME_SIZE];    /* of its folder below task/<gid_base>/ */
 };
 
 struct task *task_ref(struct task *t);
@@ -40,7 +40,8 @@ must_check int task_begin(struct fs *fs, struct sandbox *sb, struct err *err);
  * Empty it: 0 and how many files and bytes went (folders count as files). Costs the same for any number of files.
  * Thread: control (never a FUSE thread: it invalidates the node in the kernel).
  */
-must_check int task_wipe(struct fs *fs, struct sandbox *sb, uint64_t *ret_files, uint64_t *ret_bytes, struct err *err);
+must_check int task_wipe(struct fs *fs, struct sandbox *sb, uint64_t *ret_files,
+			 uint64_t *ret_bytes, struct err *err);
 
 /* The sandbox has ended: all of it goes to the trash. */
 void task_end(struct fs *fs, struct sandbox *sb);

@@ -36,7 +36,8 @@ static void post(struct fs *fs, uint64_t id, const char *name, int data)
 	size_t len = strlen(name);
 	struct told *t = malloc(sizeof *t + len + 1);
 
-	invariant(t); /* a kernel that goes on believing what isn't so would be worse than a restart */
+	invariant(
+		t); /* a kernel that goes on believing what isn't so would be worse than a restart */
 	t->job.run = run;
 	t->id = id;
 	t->data = data;

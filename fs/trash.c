@@ -48,7 +48,8 @@ static int move_up(struct fs *fs, uint32_t uid, int dir, const char *name)
 	char id[ID_TEXT_SIZE];
 	uint32_t owner;
 	autofd sub = -1;
-	int r = open_dir(fs, dir, name, &owner, &sub); /* a folder moves only where it is writable itself */
+	int r = open_dir(fs, dir, name, &owner,
+			 &sub); /* a folder moves only where it is writable itself */
 
 	if (r < 0)
 		return r;

@@ -150,7 +150,8 @@ int walk_each(struct fs *fs, int base_fd, struct bytes top, bool recursive, walk
 		autofd fd = -1;
 
 		w.list = p->next;
-		if (r == 0 && walk_open(fs, top_fd, bytes_of(p->path, p->len), &fd, &st) == 0 && S_ISDIR(st.st_mode))
+		if (r == 0 && walk_open(fs, top_fd, bytes_of(p->path, p->len), &fd, &st) == 0 &&
+		    S_ISDIR(st.st_mode))
 			r = read_dir(&w, bytes_of(p->path, p->len), fd, &st);
 		free(p);
 	}

@@ -15,12 +15,14 @@
 #include "fs/fs.h"
 
 /* An O_PATH descriptor of base/path ("" base itself). 0, -ENOENT, -ENOTDIR, errno. */
-must_check int walk_open(struct fs *fs, int base_fd, struct bytes path, int *ret_fd, struct stat *ret_st);
+must_check int walk_open(struct fs *fs, int base_fd, struct bytes path, int *ret_fd,
+			 struct stat *ret_st);
 
 /* @path relative to the top, @fd O_PATH of it; both borrowed. 0 goes on. */
 typedef int (*walk_fn)(void *ctx, struct bytes path, int fd, const struct stat *st);
 
 /* Everything in base/top, or everything below it. A folder that cannot be read is passed over. */
-must_check int walk_each(struct fs *fs, int base_fd, struct bytes top, bool recursive, walk_fn fn, void *ctx);
+must_check int walk_each(struct fs *fs, int base_fd, struct bytes top, bool recursive, walk_fn fn,
+			 void *ctx);
 
 #endif

@@ -105,7 +105,8 @@ uint32_t who_acts(const struct fs *fs, const struct who *w, uint32_t owner)
 	uint32_t block;
 
 	if (w->kind != WHO_AGENT)
-		return owner == fs->uid || ids_agent_of(fs->uid_base, owner, &block) ? owner : fs->uid;
+		return owner == fs->uid || ids_agent_of(fs->uid_base, owner, &block) ? owner
+										     : fs->uid;
 	if (w->inner_root && ids_agent_of(fs->uid_base, owner, &block) && block == w->agent)
 		return owner;
 	return w->uid;

@@ -32,11 +32,11 @@ struct who {
 	bool inner_root; /* acts as the owner of its agent's files */
 	uint32_t uid, gid;
 	uint32_t agent;
-	const char *name;  /* of the agent */
+	const char *name; /* of the agent */
 	struct sandbox *sb;
 	struct step *step; /* NULL where it is none or several */
 	struct policy *policy;
-	unsigned nsteps;   /* ids in steps, where step is NULL for being ambiguous */
+	unsigned nsteps;                  /* ids in steps, where step is NULL for being ambiguous */
 	uint8_t steps[IDS_STEPS_MAX * 8]; /* big-endian */
 };
 

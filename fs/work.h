@@ -26,7 +26,8 @@ struct work;
  * @tick may be NULL: called when the queue is empty and its time has come or work_wake was called; gives back when it wants to be
  * called next (clock_mono_ns), WORK_NEVER: not by the clock.
  */
-must_check int work_new(struct fs *fs, const char *name, int64_t (*tick)(struct fs *fs), struct work **ret);
+must_check int work_new(struct fs *fs, const char *name, int64_t (*tick)(struct fs *fs),
+			struct work **ret);
 
 void work_post(struct work *w, struct job *job);
 void work_wake(struct work *w); /* call tick soon */

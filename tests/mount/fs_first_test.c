@@ -43,10 +43,13 @@ static void test_step_writes_one_version_and_one_violation(void **state)
 	bool cut;
 	int rc;
 
-	rc = rig_sh(r, &s, 1000,
-		    "set -e; ls $W; echo hello >$W/output/a.csv; cat $W/output/a.csv; echo x >t; ls; "
-		    "mkdir $W/output/d; echo 1 >$W/output/d/e; mv $W/output/d/e $W/output/d/f; rm $W/output/d/f; rmdir $W/output/d;"
-		    "echo y >$W/agents/analyzer/own; stat -c %U $W/output/a.csv; ! echo z 2>&1 >$W/input/x");
+	rc = rig_sh(
+		r, &s, 1000,
+		"set -e; ls $W; echo hello >$W/output/a.csv; cat $W/output/a.csv; echo x >t; ls; "
+		"mkdir $W/output/d; echo 1 >$W/output/d/e; mv $W/output/d/e $W/output/d/f; rm "
+		"$W/output/d/f; rmdir $W/output/d;"
+		"echo y >$W/agents/analyzer/own; stat -c %U $W/output/a.csv; ! echo z 2>&1 "
+		">$W/input/x");
 	if (rc != 0)
 		fail_msg("status %d: %s", rc, r->out);
 	assert_non_null(strstr(r->out, "Read-only file system"));
@@ -57,7 +60,8 @@ static void test_step_writes_one_version_and_one_violation(void **state)
 	rig_versions(r, "output/a.csv", rows);
 	assert_int_equal(rows->n, 1);
 	assert_true(rows->row[0].has_sha && rows->row[0].kept && rows->row[0].newest);
-	assert_string_equal(rows->row[0].sha, "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03");
+	assert_string_equal(rows->row[0].sha,
+			    "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03");
 	assert_int_equal(rows->row[0].step, s.id);
 	rig_violations(r, rows);
 	assert_int_equal(rows->n, 1);
@@ -68,7 +72,8 @@ static void test_step_writes_one_version_and_one_violation(void **state)
 	assert_int_equal(out, 5);
 	assert_int_equal(rig_open(r, "output/a.csv", NULL, &f), 0);
 	assert_string_equal(r->out, "hello\n");
-	assert_string_equal(f.sha, "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03");
+	assert_string_equal(f.sha,
+			    "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03");
 	rig_stop(r);
 	rig_verify(r);
 	free(rows);
@@ -77,7 +82,8 @@ static void test_step_writes_one_version_and_one_violation(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_step_writes_one_version_and_one_violation, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_step_writes_one_version_and_one_violation,
+						setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,7 +84,8 @@ static _Noreturn void exec_keeper(const struct fs_rig *r, int fd3, int fd4)
 	(void)snprintf(base, sizeof base, "%u", RIG_UID_BASE);
 	if (dup2(a, 3) < 0 || dup2(b, 4) < 0 || close_range(5, ~0u, 0) < 0)
 		_exit(127);
-	execl(path, "garth-keeper", "--ws", "test", "--uid-base", base, "--store", r->store, "--ring", r->ring, "--libexec", bin_dir(), NULL);
+	execl(path, "garth-keeper", "--ws", "test", "--uid-base", base, "--store", r->store,
+	      "--ring", r->ring, "--libexec", bin_dir(), NULL);
 	_exit(127);
 }
 
@@ -121,7 +122,9 @@ void rig_start(struct fs_rig *r)
 		fail_msg("place the mount: %s", strerror(errno));
 	close(mnt);
 	expect(r, r->d_fs, MSG_FS_READY);
-	assert_int_equal(wire_send(r->d_fs, MSG_FS_CLIENT, 0, bytes_of(&client, sizeof client), (struct bytes){ 0 }, &api[1], 1), 0);
+	assert_int_equal(wire_send(r->d_fs, MSG_FS_CLIENT, 0, bytes_of(&client, sizeof client),
+				   (struct bytes){ 0 }, &api[1], 1),
+			 0);
 	close(api[1]);
 	r->api = api[0];
 }
@@ -145,7 +148,8 @@ void rig_stop(struct fs_rig *r)
 	int e;
 
 	fd_closep(&r->api);
-	e = msg_ask(r->d_fs, MSG_FS_STOP, bytes_of(&stop, sizeof stop), (struct bytes){ 0 }, NULL, 0, PEER_D, PEER_F, &r->m, ANSWER_MS, &err);
+	e = msg_ask(r->d_fs, MSG_FS_STOP, bytes_of(&stop, sizeof stop), (struct bytes){ 0 }, NULL,
+		    0, PEER_D, PEER_F, &r->m, ANSWER_MS, &err);
 	let_go(r);
 	if (e < 0)
 		fail_msg("stop: %s", err.msg);
@@ -198,7 +202,8 @@ void rig_down(struct fs_rig *r)
 	r->dir[0] = '\0';
 }
 
-int rig_ask(struct fs_rig *r, uint16_t type, const void *body, size_t len, struct bytes tail, const int *fds, unsigned nfds)
+int rig_ask(struct fs_rig *r, uint16_t type, const void *body, size_t len, struct bytes tail,
+	    const int *fds, unsigned nfds)
 {
 	struct msg_log_grew ignored;
 	const struct msg_spec *spec = msg_spec_of(type);
@@ -247,34 +252,45 @@ int rig_policy(struct fs_rig *r, const char *yaml)
 
 struct fs_box rig_box(struct fs_rig *r, uint32_t block)
 {
-	struct fs_box b = { .id = id_make(), .block = block, .gid_base = RIG_GIDS + r->sandboxes++ * IDS_BLOCK };
-	struct msg_fs_sandbox q = { .sandbox = b.id, .gid_base = b.gid_base, .agent_block = block, .live = 1 };
+	struct fs_box b = { .id = id_make(),
+			    .block = block,
+			    .gid_base = RIG_GIDS + r->sandboxes++ * IDS_BLOCK };
+	struct msg_fs_sandbox q = {
+		.sandbox = b.id, .gid_base = b.gid_base, .agent_block = block, .live = 1
+	};
 	struct err err = { 0 };
 
-	if (msg_ask(r->d_fs, MSG_FS_SANDBOX, bytes_of(&q, sizeof q), (struct bytes){ 0 }, NULL, 0, PEER_D, PEER_F, &r->m, ANSWER_MS, &err) < 0)
+	if (msg_ask(r->d_fs, MSG_FS_SANDBOX, bytes_of(&q, sizeof q), (struct bytes){ 0 }, NULL, 0,
+		    PEER_D, PEER_F, &r->m, ANSWER_MS, &err) < 0)
 		fail_msg("sandbox: %s", err.msg);
 	return b;
 }
 
 void rig_box_end(struct fs_rig *r, const struct fs_box *b)
 {
-	struct msg_fs_sandbox_end q = { .sandbox = b->id, .gid_base = b->gid_base, .why = "killed" };
+	struct msg_fs_sandbox_end q = { .sandbox = b->id,
+					.gid_base = b->gid_base,
+					.why = "killed" };
 	struct err err = { 0 };
 
-	if (msg_ask(r->d_fs, MSG_FS_SANDBOX_END, bytes_of(&q, sizeof q), (struct bytes){ 0 }, NULL, 0, PEER_D, PEER_F, &r->m, ANSWER_MS, &err) < 0)
+	if (msg_ask(r->d_fs, MSG_FS_SANDBOX_END, bytes_of(&q, sizeof q), (struct bytes){ 0 }, NULL,
+		    0, PEER_D, PEER_F, &r->m, ANSWER_MS, &err) < 0)
 		fail_msg("sandbox end: %s", err.msg);
 }
 
 struct fs_step rig_step(struct fs_rig *r, const struct fs_box *b, bool wipe)
 {
-	struct msg_step_begin q = { .sandbox = b->id, .agent_block = b->block, .log_max = 1 << 20, .wipe = wipe };
+	struct msg_step_begin q = {
+		.sandbox = b->id, .agent_block = b->block, .log_max = 1 << 20, .wipe = wipe
+	};
 	struct fs_step s = { .box = *b };
 	const struct msg_step_begin_reply *a;
 	int e;
 
 	e = rig_ask(r, MSG_STEP_BEGIN, &q, sizeof q, (struct bytes){ 0 }, NULL, 0);
 	if (e < 0)
-		fail_msg("begin a step: %d %.*s", e, (int)msg_tail(&r->m).len, (const char *)msg_tail(&r->m).p);
+		fail_msg("begin a step: %d %.*s", e, (int)msg_tail(&r->m).len,
+			 (const char *)msg_tail(&r->m).p);
 	a = msg_body(&r->m);
 	s.id = a->step;
 	s.slot = a->gid - IDS_STEP_GID;
@@ -319,13 +335,15 @@ static void child_mounts(const struct fs_rig *r, uint32_t gid_base)
 
 	(void)snprintf(from, sizeof from, "%s/.garth.task.%u", r->mnt, gid_base);
 	(void)snprintf(to, sizeof to, "%s/task", r->mnt);
-	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || mount(from, to, NULL, MS_BIND, NULL) < 0) {
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount(from, to, NULL, MS_BIND, NULL) < 0) {
 		dprintf(2, "bind %s: %s\n", from, strerror(errno));
 		_exit(125);
 	}
 }
 
-static _Noreturn void child(const struct fs_rig *r, uint32_t uid, uint32_t gid, uint32_t gid_base, const char *script)
+static _Noreturn void child(const struct fs_rig *r, uint32_t uid, uint32_t gid, uint32_t gid_base,
+			    const char *script)
 {
 	char task[300];
 
@@ -399,7 +417,8 @@ int rig_sh_ids(struct fs_rig *r, uint32_t uid, uint32_t gid, const char *script)
 	return run(r, uid, gid, 0, script);
 }
 
-pid_t rig_spawn(struct fs_rig *r, const struct fs_step *s, uint32_t uid, const char *script, int *ret_in)
+pid_t rig_spawn(struct fs_rig *r, const struct fs_step *s, uint32_t uid, const char *script,
+		int *ret_in)
 {
 	int p[2];
 	pid_t pid;

@@ -26,8 +26,8 @@ struct fs_rig {
 	int d_keeper, d_fs, api; /* our ends: garthd's of the keeper and of garth-fs, garth-api's */
 	bool up;
 	unsigned sandboxes;
-	struct wire_msg m;       /* the last answer */
-	char out[RIG_OUT_SIZE];  /* what the last program wrote */
+	struct wire_msg m;      /* the last answer */
+	char out[RIG_OUT_SIZE]; /* what the last program wrote */
 };
 
 struct fs_box { /* a sandbox */
@@ -47,11 +47,12 @@ struct fs_step {
 /* The programs are there, and we are root: else the test is skipped. */
 void rig_need(void);
 
-void rig_up(struct fs_rig *r);          /* a new workspace */
-void rig_start(struct fs_rig *r);       /* start it (again) on the store that is there */
-void rig_stop(struct fs_rig *r);        /* as garthd does: all is in the database then */
-void rig_kill(struct fs_rig *r);        /* kill -9 of garth-fs and its keeper */
-void rig_down(struct fs_rig *r);        /* stop where it runs, unmount, remove; for teardown: never fails */
+void rig_up(struct fs_rig *r);    /* a new workspace */
+void rig_start(struct fs_rig *r); /* start it (again) on the store that is there */
+void rig_stop(struct fs_rig *r);  /* as garthd does: all is in the database then */
+void rig_kill(struct fs_rig *r);  /* kill -9 of garth-fs and its keeper */
+void rig_down(
+	struct fs_rig *r); /* stop where it runs, unmount, remove; for teardown: never fails */
 
 uint32_t rig_agent(struct fs_rig *r, const char *name);
 int rig_policy(struct fs_rig *r, const char *yaml); /* the status */
@@ -67,7 +68,8 @@ void rig_flush(struct fs_rig *r);
  */
 int rig_sh(struct fs_rig *r, const struct fs_step *s, uint32_t uid, const char *script);
 /* The same in the background; rig_wait gives the status. *ret_in: its stdin, closed by the caller. */
-pid_t rig_spawn(struct fs_rig *r, const struct fs_step *s, uint32_t uid, const char *script, int *ret_in);
+pid_t rig_spawn(struct fs_rig *r, const struct fs_step *s, uint32_t uid, const char *script,
+		int *ret_in);
 int rig_wait(pid_t pid);
 /* As another uid and gid of the host altogether. */
 int rig_sh_ids(struct fs_rig *r, uint32_t uid, uint32_t gid, const char *script);
@@ -76,7 +78,8 @@ int rig_sh_ids(struct fs_rig *r, uint32_t uid, uint32_t gid, const char *script)
 int rig_open(struct fs_rig *r, const char *path, const char *sha, struct msg_file_open_reply *ret);
 
 /* Ask garth-fs anything: the status. */
-int rig_ask(struct fs_rig *r, uint16_t type, const void *body, size_t len, struct bytes tail, const int *fds, unsigned nfds);
+int rig_ask(struct fs_rig *r, uint16_t type, const void *body, size_t len, struct bytes tail,
+	    const int *fds, unsigned nfds);
 
 /* The record, read as garth-api does; all of it, after rig_flush or a step's end. */
 struct rig_rows {
@@ -94,7 +97,8 @@ void rig_versions(struct fs_rig *r, const char *path, struct rig_rows *ret); /* 
 void rig_violations(struct fs_rig *r, struct rig_rows *ret);
 void rig_reads(struct fs_rig *r, uint64_t step, struct rig_rows *ret);
 void rig_changes(struct fs_rig *r, uint64_t step, struct rig_rows *ret);
-bool rig_step_row(struct fs_rig *r, uint64_t step, uint8_t *ret_reason, uint64_t *ret_stdout, bool *ret_cut);
+bool rig_step_row(struct fs_rig *r, uint64_t step, uint8_t *ret_reason, uint64_t *ret_stdout,
+		  bool *ret_cut);
 /* The chain and every table hold. */
 void rig_verify(struct fs_rig *r);
 

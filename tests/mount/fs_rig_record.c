@@ -161,7 +161,8 @@ static int add_step(void *ctx, const struct idx_step *s)
 	return 1;
 }
 
-bool rig_step_row(struct fs_rig *r, uint64_t step, uint8_t *ret_reason, uint64_t *ret_stdout, bool *ret_cut)
+bool rig_step_row(struct fs_rig *r, uint64_t step, uint8_t *ret_reason, uint64_t *ret_stdout,
+		  bool *ret_cut)
 {
 	struct idx_reader *x = reader(r);
 	struct idx_filter f = { .step = step };
@@ -189,5 +190,6 @@ void rig_verify(struct fs_rig *r)
 		fail_msg("verify: %s", err.msg);
 	close(objects);
 	if (!v.ok)
-		fail_msg("the record does not hold at event %llu: %s", (unsigned long long)v.bad_seq, v.what);
+		fail_msg("the record does not hold at event %llu: %s",
+			 (unsigned long long)v.bad_seq, v.what);
 }
