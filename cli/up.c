@@ -109,6 +109,7 @@ static int serve(struct up *u)
 	fd_closep(&u->listen_fd);
 	fd_closep(&u->signal_fd);
 	fd_closep(&u->garthd_fd);
+	fd_closep(&u->api_fd);
 	return code;
 }
 
@@ -184,7 +185,7 @@ int cmd_up(int argc, char **argv)
 
 	if (r != OPTS_DONE)
 		return r;
-	u = (struct up){ .data_fd = -1, .run_fd = -1, .lock_fd = -1, .listen_fd = -1, .signal_fd = -1, .child_err_fd = -1, .ready_fd = -1, .garthd_fd = -1 };
+	u = (struct up){ .data_fd = -1, .run_fd = -1, .lock_fd = -1, .listen_fd = -1, .signal_fd = -1, .child_err_fd = -1, .ready_fd = -1, .garthd_fd = -1, .api_fd = -1 };
 	log_init("garth", LOG_INFO);
 	if (configure(&f, &u, &err) < 0) {
 		(void)fprintf(stderr, "garth: %s\n", err.msg);

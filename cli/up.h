@@ -40,6 +40,7 @@ struct up {
 	int child_err_fd;             /* stderr of the programs; -1: as the supervisor's */
 	int ready_fd;                 /* --detach: who waits for the ready line; -1 */
 	int garthd_fd;                /* the socket to garthd */
+	int api_fd;                   /* the next garth-api's end of its socket to garthd; -1 */
 	pid_t garthd, api;            /* 0: not running */
 	int64_t garthd_ns, api_ns;    /* when they were started, monotonic */
 	unsigned deaths;
@@ -74,6 +75,8 @@ void up_notify(const char *what);    /* systemd's socket; none: nothing */
 
 /* up_proc.c */
 must_check int up_start_garthd(struct up *u, struct err *err);
+/* Tell garthd of a garth-api to come (API_NEW); up_start_api follows when it has answered. */
+must_check int up_announce_api(struct up *u, struct err *err);
 must_check int up_start_api(struct up *u, struct err *err);
 void up_sweep(const struct up *u); /* garthd --sweep, waited for */
 

@@ -4,7 +4,7 @@
  * DIR gets its first one, and never changes; /run/garth/ids says which server of the host holds which, under a lock:
  *     FIRST COUNT PID START DIR
  * Without `ids` in the config the default range is cut in UP_SLICES; a new DIR takes the slice that the hash of its name points at, or
- * the next one that nobody has.
+ * the next one that nobody has. Data folders that are gone hold nothing.
  * Not here: workspaces' and sandboxes' blocks (exec/ids.h).
  */
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "core/fd.h"
 #include "core/ids.h"
 
-#define UP_SLICES 8u
+#define UP_SLICES 16u
 #define REGISTRY_MAX (256u * 1024)
 #define IDS_FILE_MAX (4u * 1024 * 1024)
 #define SUBID_MAX (1024u * 1024)
@@ -45,6 +45,14 @@ static bool holder_parse(char *line, struct holder *h)
 		return false;
 	h->dir = line + at;
 	return true;
+}
+
+/* Does its data folder still stand, with files that carry these ids? */
+static bool stands(const struct holder *h)
+{
+	autofd dir = open(h->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return dir >= 0 && faccessat(dir, "ids", F_OK, 0) == 0;
 }
 
 static bool alive(const struct holder *h)
@@ -232,7 +240,7 @@ static int registry_read(int run_fd, struct buf *text, struct holder **ret, unsi
 			return err_set(err, -ENOMEM, "no memory");
 		}
 		h = more;
-		n += holder_parse(line, &h[n]);
+		n += holder_parse(line, &h[n]) && (alive(&h[n]) || stands(&h[n]));
 	}
 	*ret = h;
 	*ret_n = n;

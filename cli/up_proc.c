@@ -126,34 +126,43 @@ int up_start_garthd(struct up *u, struct err *err)
 	return start(u, &p, &u->garthd, err);
 }
 
-int up_start_api(struct up *u, struct err *err)
+int up_announce_api(struct up *u, struct err *err)
 {
-	char queue[16], n[16];
-	const char *const argv[] = { "garth-api", "--data", u->run,        "--url", u->url,
-				     "--queue",   queue,    "--sandboxes", n,       NULL };
-	struct program p = {
-		.name = "garth-api", .argv = argv, .n = 2, .id = u->cfg.ids_first, .room = u->run
-	};
 	struct msg_api_new hello = { { 0 } };
-	autofd ours = -1, theirs = -1;
+	autofd theirs = -1;
 	int pair[2];
 	int r = fd_seqpair(pair);
 
 	if (r < 0)
 		return err_errno(err, r, "make a socket pair");
-	ours = pair[0];
+	fd_closep(&u->api_fd);
+	u->api_fd = pair[0];
 	theirs = pair[1];
-	r = wire_send(u->garthd_fd, MSG_API_NEW, ++u->next_id, bytes_of(&hello, sizeof hello),
-		      bytes_of(NULL, 0), &theirs, 1);
-	if (r < 0 && r != -EPIPE &&
-	    r != -ECONNRESET) /* a dead garthd is dealt with where it is reaped */
+	r = wire_send(u->garthd_fd, MSG_API_NEW, ++u->next_id, bytes_of(&hello, sizeof hello), bytes_of(NULL, 0), &theirs, 1);
+	if (r < 0 && r != -EPIPE && r != -ECONNRESET) /* a dead garthd is dealt with where it is reaped */
 		return err_errno(err, r, "tell garthd of garth-api");
-	p.fds[0] = ours;
-	p.fds[1] = u->listen_fd;
+	return 0;
+}
+
+int up_start_api(struct up *u, struct err *err)
+{
+	char queue[16], n[16];
+	const char *const argv[] = { "garth-api", "--data", u->run,        "--url", u->url,
+				     "--queue",   queue,    "--sandboxes", n,       NULL };
+	struct program p = { .name = "garth-api",
+			     .argv = argv,
+			     .fds = { u->api_fd, u->listen_fd },
+			     .n = 2,
+			     .id = u->cfg.ids_first,
+			     .room = u->run };
+	int r;
+
 	(void)snprintf(queue, sizeof queue, "%" PRIu32, u->cfg.queue);
 	(void)snprintf(n, sizeof n, "%" PRIu32, u->cfg.sandboxes);
 	u->api_ns = clock_mono_ns();
-	return start(u, &p, &u->api, err);
+	r = start(u, &p, &u->api, err);
+	fd_closep(&u->api_fd);
+	return r;
 }
 
 void up_sweep(const struct up *u)

@@ -21,21 +21,20 @@
 
 enum run_state { RUN_GO = 0, RUN_STOP, RUN_FAIL };
 
-/* What garthd says; a failed start comes as the answer to API_NEW, with the sentence for people. */
+/* garthd's answer to API_NEW: start the garth-api that was announced; or the sentence why garthd itself could not start. */
 static bool hear_garthd(struct up *u, struct err *err)
 {
 	struct wire_msg m;
 	bool good = true;
 
 	wire_msg_init(&m);
-	if (wire_recv_timeout(u->garthd_fd, &m, 0) == 1 &&
-	    m.head.type == (MSG_API_NEW | WIRE_REPLY) &&
-	    msg_check(&m, PEER_D, PEER_UP, NULL) == 0 && msg_status_of(&m) < 0) {
+	if (wire_recv_timeout(u->garthd_fd, &m, 0) == 1 && m.head.type == (MSG_API_NEW | WIRE_REPLY) && msg_check(&m, PEER_D, PEER_UP, NULL) == 0) {
 		struct bytes t = msg_tail(&m);
 
-		(void)err_set(err, msg_status_of(&m), "%.*s", (int)(t.len < 250 ? t.len : 250),
-			      t.len ? (const char *)t.p : "garthd could not start");
-		good = false;
+		if (msg_status_of(&m) < 0)
+			good = err_set(err, msg_status_of(&m), "%.*s", (int)(t.len < 250 ? t.len : 250), t.len ? (const char *)t.p : "garthd could not start") == 0;
+		else if (u->api == 0 && u->api_fd >= 0)
+			good = up_start_api(u, err) == 0;
 	}
 	wire_msg_fini(&m);
 	return good;
@@ -79,6 +78,7 @@ static void kill_and_wait(struct up *u, pid_t *pid, int sig, int64_t ms)
 static void fell(struct up *u)
 {
 	kill_and_wait(u, &u->api, SIGKILL, 0);
+	fd_closep(&u->api_fd);
 	up_sweep(u);
 }
 
@@ -86,7 +86,7 @@ static int start_both(struct up *u, struct err *err)
 {
 	int r = up_start_garthd(u, err);
 
-	return r < 0 ? r : up_start_api(u, err);
+	return r < 0 ? r : up_announce_api(u, err);
 }
 
 /* One of the two has ended. RUN_FAIL: too often, or before the first ready line. */
@@ -114,7 +114,7 @@ static enum run_state restart(struct up *u, bool was_garthd, int status, struct 
 		fell(u);
 		return start_both(u, err) < 0 ? RUN_FAIL : RUN_GO;
 	}
-	return up_start_api(u, err) < 0 ? RUN_FAIL : RUN_GO;
+	return up_announce_api(u, err) < 0 ? RUN_FAIL : RUN_GO;
 }
 
 static enum run_state reap(struct up *u, struct err *err)
@@ -201,7 +201,7 @@ static enum run_state turn(struct up *u, int64_t ready_until, struct err *err)
 	} else if (n > 0 && w[1].revents) {
 		(void)poll(NULL, 0, TICK_MS); /* its end comes as a signal */
 	}
-	if (!u->started && up_healthy(u))
+	if (!u->started && u->api && up_healthy(u))
 		say_ready(u);
 	if (!u->started && clock_mono_ns() > ready_until) {
 		(void)err_set(err, -ETIMEDOUT, "the server did not answer within %d s",

@@ -230,7 +230,7 @@ int cgroups_open(struct cgroups *x, const char *server, struct err *err)
 		}
 		if (r < 0) {
 			(void)err_errno(err, r,
-					"the cgroup tree %s is not to be written: run garth as root of the host, or in a container with its own writable cgroup tree",
+					"can't write the cgroup tree %s (run garth as root of the host, or give its container a writable cgroup tree)",
 					x->h[i].root);
 			cgroups_close(x);
 			return r;

@@ -25,19 +25,23 @@ static void line(FILE *out, const char *name, const char *state, const char *fou
 
 static void cgroups(FILE *out)
 {
+	static const struct {
+		unsigned use;
+		const char *name;
+	} uses[] = { { CGROUP_MEMORY, "memory" }, { CGROUP_PIDS, "pids" }, { CGROUP_CPU, "cpu" }, { CGROUP_KILL, "kill" } };
 	struct cgroups x;
 	struct err err = { 0 };
 	char found[256] = "";
 	size_t len = 0;
 
 	if (cgroups_open(&x, CHECK_SERVER, &err) < 0) {
-		line(out, "cgroups", "fail", err.msg, "garth needs writable memory, pids and cpu controllers");
+		line(out, "cgroups", "fail", err.msg, "");
 		return;
 	}
-	for (unsigned i = 0; i < x.n && len < sizeof found; i++)
-		len += (size_t)snprintf(found + len, sizeof found - len, "%s%s%s%s%s (%s)", i ? ", " : "", x.h[i].use & CGROUP_MEMORY ? "memory " : "",
-					x.h[i].use & CGROUP_PIDS ? "pids " : "", x.h[i].use & (CGROUP_CPU | CGROUP_CPUACCT) ? "cpu " : "",
-					x.h[i].use & CGROUP_KILL ? "kill" : "", x.h[i].v2 ? "v2" : "v1");
+	for (unsigned i = 0; i < sizeof uses / sizeof uses[0]; i++)
+		for (unsigned k = 0; k < x.n && len < sizeof found; k++)
+			if (x.h[k].use & uses[i].use)
+				len += (size_t)snprintf(found + len, sizeof found - len, "%s%s (v%d)", len ? ", " : "", uses[i].name, x.h[k].v2 ? 2 : 1);
 	cgroups_close(&x);
 	if (cgroups_probe(&x, NULL) == 0)
 		(void)!cgroups_sweep(&x, CHECK_SERVER, NULL);

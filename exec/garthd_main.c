@@ -94,11 +94,11 @@ static int sweep_only(const struct daemon_config *c)
 }
 
 /* The supervisor's first question is API_NEW: the sentence that the operator sees comes as its answer. */
-static void no_start(int code, const struct err *err)
+static bool told_why(int code, const struct err *err)
 {
 	struct msg_status s = { .status = code };
 
-	(void)!wire_send(UP_FD, MSG_API_NEW | WIRE_REPLY, 0, bytes_of(&s, sizeof s), bytes_str(err->msg), NULL, 0);
+	return wire_send(UP_FD, MSG_API_NEW | WIRE_REPLY, 0, bytes_of(&s, sizeof s), bytes_str(err->msg), NULL, 0) == 0;
 }
 
 int main(int argc, char **argv)
@@ -107,6 +107,7 @@ int main(int argc, char **argv)
 	struct daemon d;
 	struct err err = { 0 };
 	enum mode mode = MODE_RUN;
+	bool told;
 	int r;
 
 	log_init("garthd", LOG_INFO);
@@ -124,12 +125,11 @@ int main(int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGINT, SIG_IGN); /* a terminal's ^C is for the supervisor */
 	r = daemon_init(&d, &cfg, UP_FD, &err);
-	if (r < 0)
-		no_start(r, &err);
-	else
+	told = r < 0 && told_why(r, &err);
+	if (r == 0)
 		r = daemon_run(&d, &err);
 	daemon_fini(&d);
-	if (r < 0)
+	if (r < 0 && !told)
 		log_error("%s", err.msg);
 	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
