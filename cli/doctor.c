@@ -17,7 +17,8 @@
 
 static const char *const words[] = { "ok", "warn", "fail" };
 
-void doctor_add(struct doctor *d, enum doctor_state state, const char *name, const char *todo, const char *fmt, ...)
+void doctor_add(struct doctor *d, enum doctor_state state, const char *name, const char *todo,
+		const char *fmt, ...)
 {
 	struct doctor_row *r = &d->rows[d->n];
 	va_list ap;
@@ -49,8 +50,10 @@ static int as_json(const struct doctor *d)
 	for (unsigned i = 0; i < d->n; i++) {
 		const struct doctor_row *r = &d->rows[i];
 
-		(void)json_array_append_new(all, json_pack("{s:s, s:s, s:s, s:s?}", "name", r->name, "state", words[r->state], "found", r->found, "todo",
-							   r->todo[0] ? r->todo : NULL));
+		(void)json_array_append_new(all,
+					    json_pack("{s:s, s:s, s:s, s:s?}", "name", r->name,
+						      "state", words[r->state], "found", r->found,
+						      "todo", r->todo[0] ? r->todo : NULL));
 	}
 	top = json_pack("{s:b, s:o}", "ok", starts(d), "checks", all);
 	code = print_json(top);
@@ -89,13 +92,25 @@ int cmd_doctor(int argc, char **argv)
 	const char *config = NULL, *data = NULL, *listen_at = NULL;
 	bool json = false;
 	const struct opt opts[] = {
-		{ OPT_TEXT, 0, "data", "DIR", "the data folder to check (default /var/lib/garth)", &data, false },
-		{ OPT_TEXT, 0, "listen", "ADDR:PORT", "the address to check (default " CONFIG_LISTEN ")", &listen_at, false },
-		{ OPT_TEXT, 0, "config", "FILE", "the config (default " CONFIG_FILE ", where it exists)", &config, false },
+		{ OPT_TEXT, 0, "data", "DIR", "the data folder to check (default /var/lib/garth)",
+		  &data, false },
+		{ OPT_TEXT, 0, "listen", "ADDR:PORT",
+		  "the address to check (default " CONFIG_LISTEN ")", &listen_at, false },
+		{ OPT_TEXT, 0, "config", "FILE",
+		  "the config (default " CONFIG_FILE ", where it exists)", &config, false },
 		{ OPT_FLAG, 0, "json", NULL, "print JSON", &json, false },
 		{ 0 },
 	};
-	const struct opt_usage usage = { "doctor", "[--json]", "Check what garth needs of this machine. Exit code 1: garth can't start.", NULL, opts, 0, 0, false };
+	const struct opt_usage usage = {
+		"doctor",
+		"[--json]",
+		"Check what garth needs of this machine. Exit code 1: garth can't start.",
+		NULL,
+		opts,
+		0,
+		0,
+		false
+	};
 	struct doctor *d;
 	struct err err = { 0 };
 	char **args;

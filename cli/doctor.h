@@ -17,7 +17,8 @@ enum doctor_state { DOCTOR_OK = 0, DOCTOR_WARN, DOCTOR_FAIL }; /* fail: garth ca
 
 struct doctor_row {
 	enum doctor_state state;
-	char name[32], found[DOCTOR_TEXT_SIZE], todo[DOCTOR_TEXT_SIZE]; /* todo: "" where there is nothing to do */
+	char name[32], found[DOCTOR_TEXT_SIZE],
+		todo[DOCTOR_TEXT_SIZE]; /* todo: "" where there is nothing to do */
 };
 
 struct doctor {
@@ -26,7 +27,8 @@ struct doctor {
 	struct doctor_row rows[DOCTOR_ROWS_MAX];
 };
 
-__attribute__((format(printf, 5, 6))) void doctor_add(struct doctor *d, enum doctor_state state, const char *name, const char *todo,
+__attribute__((format(printf, 5, 6))) void doctor_add(struct doctor *d, enum doctor_state state,
+						      const char *name, const char *todo,
 						      const char *fmt, ...);
 void doctor_host(struct doctor *d);
 void doctor_place(struct doctor *d);

@@ -30,8 +30,11 @@ void doctor_parse(struct doctor *d, char *text)
 			field[n++] = p + 1;
 		}
 		if (n == 4)
-			doctor_add(d, strcmp(field[1], "ok") == 0 ? DOCTOR_OK : strcmp(field[1], "warn") == 0 ? DOCTOR_WARN : DOCTOR_FAIL, field[0],
-				   field[3], "%s", field[2]);
+			doctor_add(d,
+				   strcmp(field[1], "ok") == 0     ? DOCTOR_OK
+				   : strcmp(field[1], "warn") == 0 ? DOCTOR_WARN
+								   : DOCTOR_FAIL,
+				   field[0], field[3], "%s", field[2]);
 	}
 }
 
@@ -44,7 +47,8 @@ static void kernel(struct doctor *d)
 	(void)uname(&u);
 	(void)sscanf(u.release, "%d.%d", &major, &minor);
 	old = major < KERNEL_MAJOR || (major == KERNEL_MAJOR && minor < KERNEL_MINOR);
-	doctor_add(d, old ? DOCTOR_FAIL : DOCTOR_OK, "kernel", old ? "use Linux 5.15 or newer" : "", "Linux %.200s", u.release);
+	doctor_add(d, old ? DOCTOR_FAIL : DOCTOR_OK, "kernel", old ? "use Linux 5.15 or newer" : "",
+		   "Linux %.200s", u.release);
 }
 
 static void fuse(struct doctor *d)
@@ -54,8 +58,10 @@ static void fuse(struct doctor *d)
 	if (fd >= 0)
 		doctor_add(d, DOCTOR_OK, "/dev/fuse", "", "can be opened");
 	else
-		doctor_add(d, DOCTOR_FAIL, "/dev/fuse", errno == EACCES ? "run as root" : "modprobe fuse, or pass the device to the container", "%s",
-			   strerrordesc_np(errno));
+		doctor_add(d, DOCTOR_FAIL, "/dev/fuse",
+			   errno == EACCES ? "run as root"
+					   : "modprobe fuse, or pass the device to the container",
+			   "%s", strerrordesc_np(errno));
 }
 
 /* What garthd says of itself. */
@@ -84,7 +90,8 @@ static int check_output(const struct doctor *d, struct buf *out)
 
 static void programs(struct doctor *d)
 {
-	static const char *const names[] = { "garthd", "garth-keeper", "garth-fs", "garth-api", "garth-init" };
+	static const char *const names[] = { "garthd", "garth-keeper", "garth-fs", "garth-api",
+					     "garth-init" };
 	char path[PATH_LEN_MAX + 32];
 	autobuf text = { 0 };
 	struct err err = { 0 };
@@ -97,13 +104,15 @@ static void programs(struct doctor *d)
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
 		(void)snprintf(path, sizeof path, "%s/%s", d->up.libexec, names[i]);
 		if (access(path, X_OK) < 0) {
-			doctor_add(d, DOCTOR_FAIL, "programs", "build or install garth", "%s is not there", names[i]);
+			doctor_add(d, DOCTOR_FAIL, "programs", "build or install garth",
+				   "%s is not there", names[i]);
 			return;
 		}
 	}
 	doctor_add(d, DOCTOR_OK, "programs", "", "in %.280s", d->up.libexec);
 	if (check_output(d, &text) < 0 || text.len == 0)
-		doctor_add(d, DOCTOR_FAIL, "garthd", "build or install garth again", "does not run");
+		doctor_add(d, DOCTOR_FAIL, "garthd", "build or install garth again",
+			   "does not run");
 	else
 		doctor_parse(d, text.p);
 }

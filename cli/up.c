@@ -53,10 +53,14 @@ static int preflight(struct err *err)
 	autofd fuse = -1;
 
 	if (geteuid() != 0)
-		return err_set(err, -EPERM, "garth up needs root: it makes mounts and sandboxes; try 'sudo garth up'");
+		return err_set(
+			err, -EPERM,
+			"garth up needs root: it makes mounts and sandboxes; try 'sudo garth up'");
 	fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	if (fuse < 0)
-		return err_set(err, -ENODEV, "/dev/fuse can't be opened (%s): load the kernel module with 'modprobe fuse', or pass the device to the container",
+		return err_set(err, -ENODEV,
+			       "/dev/fuse can't be opened (%s): load the kernel module with "
+			       "'modprobe fuse', or pass the device to the container",
 			       strerrordesc_np(errno));
 	return 0;
 }
@@ -75,7 +79,9 @@ static int open_signals(struct up *u, struct err *err)
 	if (u->signal_fd < 0)
 		return err_sys(err, "make a signalfd");
 	/* What outlives its parent among the programs comes to us to be reaped. */
-	return prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L) < 0 ? err_sys(err, "become the reaper of orphans") : 0;
+	return prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L) < 0
+		       ? err_sys(err, "become the reaper of orphans")
+		       : 0;
 }
 
 static int prepare(struct up *u, struct err *err)
@@ -169,15 +175,30 @@ int cmd_up(int argc, char **argv)
 {
 	struct flags f = { 0 };
 	const struct opt opts[] = {
-		{ OPT_TEXT, 0, "data", "DIR", "where everything is kept (default /var/lib/garth)", &f.data, false },
-		{ OPT_TEXT, 0, "listen", "ADDR:PORT", "where to serve (default " CONFIG_LISTEN "; port 0 picks one)", &f.listen, false },
-		{ OPT_TEXT, 0, "config", "FILE", "the config (default " CONFIG_FILE ", where it exists)", &f.config, false },
-		{ OPT_TEXT, 0, "libexec", "DIR", "where garth's other programs are", &f.libexec, false },
-		{ OPT_FLAG, 0, "detach", NULL, "return when the server is ready; its log is DIR/" UP_LOG_FILE, &f.detach, false },
+		{ OPT_TEXT, 0, "data", "DIR", "where everything is kept (default /var/lib/garth)",
+		  &f.data, false },
+		{ OPT_TEXT, 0, "listen", "ADDR:PORT",
+		  "where to serve (default " CONFIG_LISTEN "; port 0 picks one)", &f.listen,
+		  false },
+		{ OPT_TEXT, 0, "config", "FILE",
+		  "the config (default " CONFIG_FILE ", where it exists)", &f.config, false },
+		{ OPT_TEXT, 0, "libexec", "DIR", "where garth's other programs are", &f.libexec,
+		  false },
+		{ OPT_FLAG, 0, "detach", NULL,
+		  "return when the server is ready; its log is DIR/" UP_LOG_FILE, &f.detach,
+		  false },
 		{ 0 },
 	};
-	const struct opt_usage usage = { "up", "[--data DIR] [--listen ADDR:PORT] [--config FILE] [--detach]",
-					 "Start the server; stop it with ^C, SIGTERM or 'garth down'. Needs root.", NULL, opts, 0, 0, false };
+	const struct opt_usage usage = {
+		"up",
+		"[--data DIR] [--listen ADDR:PORT] [--config FILE] [--detach]",
+		"Start the server; stop it with ^C, SIGTERM or 'garth down'. Needs root.",
+		NULL,
+		opts,
+		0,
+		0,
+		false
+	};
 	struct up u;
 	struct err err = { 0 };
 	char **args;
@@ -185,7 +206,15 @@ int cmd_up(int argc, char **argv)
 
 	if (r != OPTS_DONE)
 		return r;
-	u = (struct up){ .data_fd = -1, .run_fd = -1, .lock_fd = -1, .listen_fd = -1, .signal_fd = -1, .child_err_fd = -1, .ready_fd = -1, .garthd_fd = -1, .api_fd = -1 };
+	u = (struct up){ .data_fd = -1,
+			 .run_fd = -1,
+			 .lock_fd = -1,
+			 .listen_fd = -1,
+			 .signal_fd = -1,
+			 .child_err_fd = -1,
+			 .ready_fd = -1,
+			 .garthd_fd = -1,
+			 .api_fd = -1 };
 	log_init("garth", LOG_INFO);
 	if (configure(&f, &u, &err) < 0) {
 		(void)fprintf(stderr, "garth: %s\n", err.msg);

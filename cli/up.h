@@ -21,9 +21,9 @@
 #define UP_PID_FILE "up.pid"
 #define UP_LOG_FILE "garth.log"
 #define UP_SMALL_FILE 4096u
-#define UP_VERSION 1u      /* of the data folder's layout */
+#define UP_VERSION 1u                       /* of the data folder's layout */
 #define UP_DISK_LEAST (16ull * 1024 * 1024) /* bytes free to start with */
-#define UP_READY_MS 90000  /* from the start of garthd to a served request */
+#define UP_READY_MS 90000                   /* from the start of garthd to a served request */
 #define UP_API_STOP_MS 20000
 #define UP_GARTHD_STOP_MS 120000
 #define UP_STEADY_MS 10000 /* alive for so long: earlier deaths are forgotten */
@@ -31,30 +31,33 @@
 
 struct up {
 	struct config cfg;
-	char data[PATH_LEN_MAX + 1];  /* real path */
+	char data[PATH_LEN_MAX + 1]; /* real path */
 	char run[sizeof UP_RUN_ROOT + UP_SERVER_LEN + 2];
 	char server[UP_SERVER_LEN + 1];
 	char libexec[PATH_LEN_MAX + 1];
 	char url[CONFIG_ADDR_SIZE + 24];
 	int data_fd, run_fd, lock_fd, listen_fd, signal_fd;
-	int child_err_fd;             /* stderr of the programs; -1: as the supervisor's */
-	int ready_fd;                 /* --detach: who waits for the ready line; -1 */
-	int garthd_fd;                /* the socket to garthd */
-	int api_fd;                   /* the next garth-api's end of its socket to garthd; -1 */
-	pid_t garthd, api;            /* 0: not running */
-	int64_t garthd_ns, api_ns;    /* when they were started, monotonic */
+	int child_err_fd;          /* stderr of the programs; -1: as the supervisor's */
+	int ready_fd;              /* --detach: who waits for the ready line; -1 */
+	int garthd_fd;             /* the socket to garthd */
+	int api_fd;                /* the next garth-api's end of its socket to garthd; -1 */
+	pid_t garthd, api;         /* 0: not running */
+	int64_t garthd_ns, api_ns; /* when they were started, monotonic */
 	unsigned deaths;
-	uint64_t next_id;             /* of messages to garthd */
-	bool started;                 /* the ready line is out */
-	bool hurry;                   /* asked to stop a second time */
+	uint64_t next_id; /* of messages to garthd */
+	bool started;     /* the ready line is out */
+	bool hurry;       /* asked to stop a second time */
 };
 
 /* up_place.c. All: 0, or a negative errno with a sentence. */
-must_check int up_server_name(const char *data, char out[UP_SERVER_LEN + 1], char real[PATH_LEN_MAX + 1], struct err *err);
-must_check int up_place(struct up *u, struct err *err);     /* DIR, RUNDIR, the lock, the version */
-must_check int up_programs(struct up *u, struct err *err);  /* where they are */
-must_check int up_small_file(int dir_fd, const char *name, char *room, size_t size); /* no sentence */
-must_check int up_put_file(int dir_fd, const char *name, const char *text, struct err *err); /* new, renamed, synced */
+must_check int up_server_name(const char *data, char out[UP_SERVER_LEN + 1],
+			      char real[PATH_LEN_MAX + 1], struct err *err);
+must_check int up_place(struct up *u, struct err *err);    /* DIR, RUNDIR, the lock, the version */
+must_check int up_programs(struct up *u, struct err *err); /* where they are */
+must_check int up_small_file(int dir_fd, const char *name, char *room,
+			     size_t size); /* no sentence */
+must_check int up_put_file(int dir_fd, const char *name, const char *text,
+			   struct err *err); /* new, renamed, synced */
 void up_place_leave(struct up *u);
 /* Who holds the lock of this RUNDIR; 0: nobody. */
 pid_t up_holder(const char *run);

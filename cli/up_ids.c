@@ -64,7 +64,8 @@ static bool alive(const struct holder *h)
 static int kept_range(const struct up *u, uint32_t *ret_first, uint32_t *ret_count, bool *ret_any,
 		      struct err *err)
 {
-	autofd fd = u->data_fd < 0 ? -1 : openat(u->data_fd, "ids", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	autofd fd =
+		u->data_fd < 0 ? -1 : openat(u->data_fd, "ids", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	autobuf text = { 0 };
 	int r;
 
@@ -248,7 +249,8 @@ static int registry_read(int run_fd, struct buf *text, struct holder **ret, unsi
 }
 
 /* Choose, and say what is wrong with it. */
-static int decide(struct up *u, int run_fd, struct buf *text, struct holder **ret_h, unsigned *ret_n, bool *ret_new, struct err *err)
+static int decide(struct up *u, int run_fd, struct buf *text, struct holder **ret_h,
+		  unsigned *ret_n, bool *ret_new, struct err *err)
 {
 	int r = registry_read(run_fd, text, ret_h, ret_n, err);
 
@@ -279,7 +281,9 @@ int up_ids_check(struct up *u, struct err *err)
 int up_ids(struct up *u, struct err *err)
 {
 	autofd run = open(UP_RUN_ROOT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	autofd lock = run < 0 ? -1 : openat(run, "ids.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	autofd lock =
+		run < 0 ? -1
+			: openat(run, "ids.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	struct holder *h = NULL;
 	autobuf text = { 0 };
 	unsigned n = 0;

@@ -138,8 +138,10 @@ int up_announce_api(struct up *u, struct err *err)
 	fd_closep(&u->api_fd);
 	u->api_fd = pair[0];
 	theirs = pair[1];
-	r = wire_send(u->garthd_fd, MSG_API_NEW, ++u->next_id, bytes_of(&hello, sizeof hello), bytes_of(NULL, 0), &theirs, 1);
-	if (r < 0 && r != -EPIPE && r != -ECONNRESET) /* a dead garthd is dealt with where it is reaped */
+	r = wire_send(u->garthd_fd, MSG_API_NEW, ++u->next_id, bytes_of(&hello, sizeof hello),
+		      bytes_of(NULL, 0), &theirs, 1);
+	if (r < 0 && r != -EPIPE &&
+	    r != -ECONNRESET) /* a dead garthd is dealt with where it is reaped */
 		return err_errno(err, r, "tell garthd of garth-api");
 	return 0;
 }

@@ -28,11 +28,15 @@ static bool hear_garthd(struct up *u, struct err *err)
 	bool good = true;
 
 	wire_msg_init(&m);
-	if (wire_recv_timeout(u->garthd_fd, &m, 0) == 1 && m.head.type == (MSG_API_NEW | WIRE_REPLY) && msg_check(&m, PEER_D, PEER_UP, NULL) == 0) {
+	if (wire_recv_timeout(u->garthd_fd, &m, 0) == 1 &&
+	    m.head.type == (MSG_API_NEW | WIRE_REPLY) &&
+	    msg_check(&m, PEER_D, PEER_UP, NULL) == 0) {
 		struct bytes t = msg_tail(&m);
 
 		if (msg_status_of(&m) < 0)
-			good = err_set(err, msg_status_of(&m), "%.*s", (int)(t.len < 250 ? t.len : 250), t.len ? (const char *)t.p : "garthd could not start") == 0;
+			good = err_set(err, msg_status_of(&m), "%.*s",
+				       (int)(t.len < 250 ? t.len : 250),
+				       t.len ? (const char *)t.p : "garthd could not start") == 0;
 		else if (u->api == 0 && u->api_fd >= 0)
 			good = up_start_api(u, err) == 0;
 	}
@@ -103,7 +107,9 @@ static enum run_state restart(struct up *u, bool was_garthd, int status, struct 
 		return RUN_FAIL;
 	}
 	u->deaths = lived > UP_STEADY_MS * NS_PER_MS ? 1 : u->deaths + 1;
-	log_warn("%s ended, starting it again: status=%d deaths=%u", name, status, u->deaths);
+	log_warn("%s ended, starting it again: status=%d deaths=%u why=\"%s\"", name, status,
+		 u->deaths, err->msg);
+	*err = (struct err){ 0 };
 	if (u->deaths > UP_DEATHS_MAX) {
 		(void)err_set(err, -EIO, "%s ends again and again", name);
 		return RUN_FAIL;

@@ -41,7 +41,10 @@ static unsigned v1_use(const char *options)
 	static const struct {
 		const char *word;
 		unsigned use;
-	} rows[] = { { "memory", CGROUP_MEMORY }, { "pids", CGROUP_PIDS }, { "cpu", CGROUP_CPU }, { "cpuacct", CGROUP_CPUACCT } };
+	} rows[] = { { "memory", CGROUP_MEMORY },
+		     { "pids", CGROUP_PIDS },
+		     { "cpu", CGROUP_CPU },
+		     { "cpuacct", CGROUP_CPUACCT } };
 	unsigned use = 0;
 
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
@@ -66,33 +69,44 @@ static void unescape(char *s)
 	*out = '\0';
 }
 
-/* One line: "36 35 98:0 /root /mount/point rw,nosuid shared:1 - type source options" */
-static void parse_line(struct cgroups *x, char *line)
+/* One line: "36 35 98:0 /root /mount/point rw,nosuid shared:1 - type source options". False: not of this shape. */
+static bool split_line(char *line, char **ret_at, char **ret_type, char **ret_options)
 {
-	char *save = NULL, *field, *at = NULL, *type, *options;
-	unsigned taken = 0, use;
-	bool v2;
+	char *save = NULL, *field;
 
+	*ret_at = NULL;
 	for (unsigned i = 0; (field = strtok_r(i ? NULL : line, " ", &save)) != NULL; i++) {
 		if (i == 4)
-			at = field;
+			*ret_at = field;
 		if (i > 5 && strcmp(field, "-") == 0)
 			break;
 	}
-	type = strtok_r(NULL, " ", &save);
+	*ret_type = strtok_r(NULL, " ", &save);
 	(void)strtok_r(NULL, " ", &save);
-	options = strtok_r(NULL, " ", &save);
-	if (!at || !type || !options || x->n == CGROUP_HIERARCHIES_MAX)
+	*ret_options = strtok_r(NULL, " ", &save);
+	return *ret_at && *ret_type && *ret_options;
+}
+
+/* What of `use` no hierarchy before serves already; 0 also for a second mount of the one v2 hierarchy. */
+static unsigned not_taken(const struct cgroups *x, bool v2, unsigned use)
+{
+	for (unsigned i = 0; i < x->n; i++)
+		use &= v2 && x->h[i].v2 ? 0 : ~x->h[i].use;
+	return use;
+}
+
+static void parse_line(struct cgroups *x, char *line)
+{
+	char *at, *type, *options;
+	unsigned use;
+	bool v2;
+
+	if (!split_line(line, &at, &type, &options) || x->n == CGROUP_HIERARCHIES_MAX)
 		return;
 	v2 = strcmp(type, "cgroup2") == 0;
 	if (!v2 && strcmp(type, "cgroup") != 0)
 		return;
-	for (unsigned i = 0; i < x->n; i++) {
-		taken |= x->h[i].use;
-		if (v2 && x->h[i].v2)
-			return; /* the same hierarchy, mounted twice */
-	}
-	use = v2 ? CGROUP_KILL : v1_use(options) & ~taken;
+	use = not_taken(x, v2, v2 ? CGROUP_KILL : v1_use(options));
 	unescape(at);
 	if (use == 0 || strlen(at) >= CGROUP_PATH_SIZE)
 		return;
@@ -129,7 +143,8 @@ static void v2_controllers(struct cgroups *x)
 		char text[CGROUP_FILE_MAX] = "", *save = NULL;
 		autofd fd = x->h[i].v2 ? open(x->h[i].root, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 
-		if (fd < 0 || cgroup_file_read(fd, ".", "cgroup.controllers", text, sizeof text) < 0)
+		if (fd < 0 ||
+		    cgroup_file_read(fd, ".", "cgroup.controllers", text, sizeof text) < 0)
 			continue;
 		for (char *w = strtok_r(text, " \n", &save); w; w = strtok_r(NULL, " \n", &save))
 			for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++)
@@ -158,8 +173,11 @@ int cgroups_probe(struct cgroups *x, struct err *err)
 	if ((have & CGROUP_NEEDED) == CGROUP_NEEDED)
 		return 0;
 	return err_set(err, -ENOTSUP,
-		       "the cgroup controller '%s' is not there: mount cgroup2 on /sys/fs/cgroup, or the v1 controllers memory, pids and cpu",
-		       !(have & CGROUP_MEMORY) ? "memory" : !(have & CGROUP_PIDS) ? "pids" : "cpu");
+		       "the cgroup controller '%s' is not there: mount cgroup2 on /sys/fs/cgroup, "
+		       "or the v1 controllers memory, pids and cpu",
+		       !(have & CGROUP_MEMORY) ? "memory"
+		       : !(have & CGROUP_PIDS) ? "pids"
+					       : "cpu");
 }
 
 /* v2: hand the controllers down. A cgroup with processes of its own can't (EBUSY), unless it is the real root. */
@@ -168,10 +186,14 @@ static int v2_enable(int fd, unsigned use)
 	static const struct {
 		const char *word;
 		unsigned use;
-	} rows[] = { { "+memory", CGROUP_MEMORY }, { "+pids", CGROUP_PIDS }, { "+cpu", CGROUP_CPU } };
+	} rows[] = { { "+memory", CGROUP_MEMORY },
+		     { "+pids", CGROUP_PIDS },
+		     { "+cpu", CGROUP_CPU } };
 
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		int r = use & rows[i].use ? cgroup_file_write(fd, ".", "cgroup.subtree_control", rows[i].word) : 0;
+		int r = use & rows[i].use
+				? cgroup_file_write(fd, ".", "cgroup.subtree_control", rows[i].word)
+				: 0;
 
 		if (r < 0)
 			return r;
@@ -230,7 +252,8 @@ int cgroups_open(struct cgroups *x, const char *server, struct err *err)
 		}
 		if (r < 0) {
 			(void)err_errno(err, r,
-					"can't write the cgroup tree %s (run garth as root of the host, or give its container a writable cgroup tree)",
+					"can't write the cgroup tree %s (run garth as root of the "
+					"host, or give its container a writable cgroup tree)",
 					x->h[i].root);
 			cgroups_close(x);
 			return r;
@@ -246,7 +269,8 @@ void cgroups_close(struct cgroups *x)
 	x->n = 0;
 }
 
-int cgroup_make(const struct cgroups *x, const char *name, const struct cgroup_limits *limits, struct err *err)
+int cgroup_make(const struct cgroups *x, const char *name, const struct cgroup_limits *limits,
+		struct err *err)
 {
 	int r = 0;
 
@@ -269,7 +293,8 @@ int cgroup_attach(const struct cgroups *x, const char *name, pid_t pid, struct e
 			continue;
 		r = cgroup_file_write_u64(x->h[i].base_fd, name, "cgroup.procs", (uint64_t)pid);
 		if (r < 0)
-			return err_errno(err, r, "put a sandbox into its cgroup in %s", x->h[i].root);
+			return err_errno(err, r, "put a sandbox into its cgroup in %s",
+					 x->h[i].root);
 	}
 	return 0;
 }
@@ -278,7 +303,8 @@ int cgroup_clone_fd(const struct cgroups *x, const char *name)
 {
 	for (unsigned i = 0; i < x->n; i++)
 		if (x->h[i].v2 && x->h[i].base_fd >= 0)
-			return openat(x->h[i].base_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+			return openat(x->h[i].base_fd, name,
+				      O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	return -1;
 }
 
@@ -294,7 +320,8 @@ int cgroup_remove(const struct cgroups *x, const char *name)
 	int r = 0;
 
 	for (unsigned i = 0; i < x->n; i++)
-		if (x->h[i].base_fd >= 0 && unlinkat(x->h[i].base_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		if (x->h[i].base_fd >= 0 && unlinkat(x->h[i].base_fd, name, AT_REMOVEDIR) < 0 &&
+		    errno != ENOENT)
 			r = -errno;
 	return r;
 }
@@ -343,8 +370,12 @@ static int sweep_pass(int base_fd)
 static int sweep_hierarchy(const struct cgroup_hierarchy *h, const char *server, int64_t until_ns)
 {
 	autofd root = open(h->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	autofd garth = root < 0 ? -1 : openat(root, GARTH, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	autofd base = garth < 0 ? -1 : openat(garth, server, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	autofd garth =
+		root < 0 ? -1
+			 : openat(root, GARTH, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	autofd base =
+		garth < 0 ? -1
+			  : openat(garth, server, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
 	if (garth < 0)
 		return 0;
@@ -365,6 +396,8 @@ int cgroups_sweep(struct cgroups *x, const char *server, struct err *err)
 
 	for (unsigned i = 0; i < x->n; i++)
 		if (sweep_hierarchy(&x->h[i], server, until) < 0)
-			r = err_set(err, -EBUSY, "processes in the cgroup %s/" GARTH "/%s do not die", x->h[i].root, server);
+			r = err_set(err, -EBUSY,
+				    "processes in the cgroup %s/" GARTH "/%s do not die",
+				    x->h[i].root, server);
 	return r;
 }

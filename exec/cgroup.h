@@ -19,11 +19,11 @@
 #define CGROUP_PATH_SIZE 512u
 
 enum cgroup_use { /* a set: what a hierarchy is used for */
-	CGROUP_MEMORY = 1,
-	CGROUP_PIDS = 2,
-	CGROUP_CPU = 4,
-	CGROUP_CPUACCT = 8, /* v1; v2 counts in CGROUP_CPU */
-	CGROUP_KILL = 16,   /* v2: cgroup.kill */
+		  CGROUP_MEMORY = 1,
+		  CGROUP_PIDS = 2,
+		  CGROUP_CPU = 4,
+		  CGROUP_CPUACCT = 8, /* v1; v2 counts in CGROUP_CPU */
+		  CGROUP_KILL = 16,   /* v2: cgroup.kill */
 };
 #define CGROUP_NEEDED (CGROUP_MEMORY | CGROUP_PIDS | CGROUP_CPU)
 
@@ -65,7 +65,8 @@ void cgroups_close(struct cgroups *x);
 must_check int cgroups_sweep(struct cgroups *x, const char *server, struct err *err);
 
 /* Make a group with limits. Nothing is left on failure. */
-must_check int cgroup_make(const struct cgroups *x, const char *name, const struct cgroup_limits *limits, struct err *err);
+must_check int cgroup_make(const struct cgroups *x, const char *name,
+			   const struct cgroup_limits *limits, struct err *err);
 
 /* Put a process in. v1: 5 to 15 ms where the host has been quiet (the kernel waits for a grace period). */
 must_check int cgroup_attach(const struct cgroups *x, const char *name, pid_t pid, struct err *err);
@@ -73,14 +74,16 @@ must_check int cgroup_attach(const struct cgroups *x, const char *name, pid_t pi
 /* The group in the v2 hierarchy, for CLONE_INTO_CGROUP: cgroup_attach then leaves that one out. -1 where there is none. */
 int cgroup_clone_fd(const struct cgroups *x, const char *name);
 
-must_check int cgroup_limit(const struct cgroups *x, const char *name, const struct cgroup_limits *limits, struct err *err);
+must_check int cgroup_limit(const struct cgroups *x, const char *name,
+			    const struct cgroup_limits *limits, struct err *err);
 
 /* Counts since the group was made; the peak since cgroup_peak_reset where the kernel can (v1; v2 never forgets: see there). */
 void cgroup_stat(const struct cgroups *x, const char *name, struct cgroup_stat *ret);
 void cgroup_peak_reset(const struct cgroups *x, const char *name);
 
 /* A descriptor that becomes readable (v1: an eventfd, v2: inotify) when a process was killed for memory. Read it and ask cgroup_stat. */
-must_check int cgroup_oom_fd(const struct cgroups *x, const char *name, int *ret_fd, struct err *err);
+must_check int cgroup_oom_fd(const struct cgroups *x, const char *name, int *ret_fd,
+			     struct err *err);
 
 /* Kill all at once, where the kernel can; the caller kills the pid namespace as well. */
 void cgroup_kill(const struct cgroups *x, const char *name);

@@ -15,8 +15,10 @@
 /* DIR/group/file. All: 0 or a negative errno. */
 must_check int cgroup_file_write(int dir_fd, const char *group, const char *file, const char *text);
 must_check int cgroup_file_write_u64(int dir_fd, const char *group, const char *file, uint64_t v);
-must_check int cgroup_file_read(int dir_fd, const char *group, const char *file, char *room, size_t size);
-must_check int cgroup_file_open(int dir_fd, const char *group, const char *file, int flags, int *ret_fd);
+must_check int cgroup_file_read(int dir_fd, const char *group, const char *file, char *room,
+				size_t size);
+must_check int cgroup_file_open(int dir_fd, const char *group, const char *file, int flags,
+				int *ret_fd);
 
 /* The number of a file, or 0. */
 uint64_t cgroup_file_u64(int dir_fd, const char *group, const char *file);

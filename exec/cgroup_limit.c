@@ -46,14 +46,17 @@ static int cpu(const struct cgroup_hierarchy *h, const char *name, uint32_t cpus
 	return cgroup_file_write(h->base_fd, name, "cpu.max", text);
 }
 
-static int limit_one(const struct cgroup_hierarchy *h, const char *name, const struct cgroup_limits *l, struct err *err)
+static int limit_one(const struct cgroup_hierarchy *h, const char *name,
+		     const struct cgroup_limits *l, struct err *err)
 {
 	int r = 0;
 
 	if (h->use & CGROUP_MEMORY)
-		r = h->v2 ? memory_v2(h->base_fd, name, l->memory) : memory_v1(h->base_fd, name, l->memory);
+		r = h->v2 ? memory_v2(h->base_fd, name, l->memory)
+			  : memory_v1(h->base_fd, name, l->memory);
 	if (r < 0)
-		return err_errno(err, r, "limit a sandbox's memory to %" PRIu64 " bytes", l->memory);
+		return err_errno(err, r, "limit a sandbox's memory to %" PRIu64 " bytes",
+				 l->memory);
 	if (h->use & CGROUP_PIDS)
 		r = cgroup_file_write_u64(h->base_fd, name, "pids.max", l->pids);
 	if (r < 0)
@@ -65,7 +68,8 @@ static int limit_one(const struct cgroup_hierarchy *h, const char *name, const s
 	return 0;
 }
 
-int cgroup_limit(const struct cgroups *x, const char *name, const struct cgroup_limits *limits, struct err *err)
+int cgroup_limit(const struct cgroups *x, const char *name, const struct cgroup_limits *limits,
+		 struct err *err)
 {
 	for (unsigned i = 0; i < x->n; i++) {
 		int r = x->h[i].base_fd < 0 ? 0 : limit_one(&x->h[i], name, limits, err);
@@ -81,8 +85,12 @@ static void stat_one(const struct cgroup_hierarchy *h, const char *name, struct 
 	int fd = h->base_fd;
 
 	if (h->use & CGROUP_MEMORY) {
-		s->memory_peak = cgroup_file_u64(fd, name, h->v2 ? "memory.peak" : "memory.max_usage_in_bytes");
-		s->oom_kills = cgroup_file_key(fd, name, h->v2 ? "memory.events" : "memory.oom_control", "oom_kill");
+		s->memory_peak =
+			cgroup_file_u64(fd, name,
+					h->v2 ? "memory.peak" : "memory.max_usage_in_bytes");
+		s->oom_kills =
+			cgroup_file_key(fd, name, h->v2 ? "memory.events" : "memory.oom_control",
+					"oom_kill");
 	}
 	if (h->use & CGROUP_PIDS) {
 		s->pids_refused = cgroup_file_key(fd, name, "pids.events", "max");
@@ -106,7 +114,8 @@ void cgroup_peak_reset(const struct cgroups *x, const char *name)
 {
 	for (unsigned i = 0; i < x->n; i++)
 		if (x->h[i].base_fd >= 0 && (x->h[i].use & CGROUP_MEMORY) && !x->h[i].v2)
-			(void)!cgroup_file_write(x->h[i].base_fd, name, "memory.max_usage_in_bytes", "0");
+			(void)!cgroup_file_write(x->h[i].base_fd, name, "memory.max_usage_in_bytes",
+						 "0");
 	/* v2 resets a peak per open descriptor from Linux 6.12 on only, so there it is the group's whole life's. */
 }
 
@@ -115,7 +124,9 @@ static int oom_v1(int base_fd, const char *name, int *ret_fd)
 	autofd control = -1;
 	autofd event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	char text[32];
-	int r = event < 0 ? -errno : cgroup_file_open(base_fd, name, "memory.oom_control", O_RDONLY, &control);
+	int r = event < 0
+			? -errno
+			: cgroup_file_open(base_fd, name, "memory.oom_control", O_RDONLY, &control);
 
 	if (r < 0)
 		return r;
@@ -147,7 +158,8 @@ int cgroup_oom_fd(const struct cgroups *x, const char *name, int *ret_fd, struct
 
 		if (x->h[i].base_fd < 0 || !(x->h[i].use & CGROUP_MEMORY))
 			continue;
-		r = x->h[i].v2 ? oom_v2(x->h[i].base_fd, name, ret_fd) : oom_v1(x->h[i].base_fd, name, ret_fd);
+		r = x->h[i].v2 ? oom_v2(x->h[i].base_fd, name, ret_fd)
+			       : oom_v1(x->h[i].base_fd, name, ret_fd);
 		return r < 0 ? err_errno(err, r, "watch a sandbox's memory") : 0;
 	}
 	return err_set(err, -ENOTSUP, "no memory controller");

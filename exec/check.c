@@ -18,7 +18,8 @@
 #define CHECK_SERVER "check"
 #define LANDLOCK_WANTED 2
 
-static void line(FILE *out, const char *name, const char *state, const char *found, const char *todo)
+static void line(FILE *out, const char *name, const char *state, const char *found,
+		 const char *todo)
 {
 	(void)fprintf(out, "%s\t%s\t%s\t%s\n", name, state, found, todo);
 }
@@ -28,7 +29,10 @@ static void cgroups(FILE *out)
 	static const struct {
 		unsigned use;
 		const char *name;
-	} uses[] = { { CGROUP_MEMORY, "memory" }, { CGROUP_PIDS, "pids" }, { CGROUP_CPU, "cpu" }, { CGROUP_KILL, "kill" } };
+	} uses[] = { { CGROUP_MEMORY, "memory" },
+		     { CGROUP_PIDS, "pids" },
+		     { CGROUP_CPU, "cpu" },
+		     { CGROUP_KILL, "kill" } };
 	struct cgroups x;
 	struct err err = { 0 };
 	char found[256] = "";
@@ -41,7 +45,9 @@ static void cgroups(FILE *out)
 	for (unsigned i = 0; i < sizeof uses / sizeof uses[0]; i++)
 		for (unsigned k = 0; k < x.n && len < sizeof found; k++)
 			if (x.h[k].use & uses[i].use)
-				len += (size_t)snprintf(found + len, sizeof found - len, "%s%s (v%d)", len ? ", " : "", uses[i].name, x.h[k].v2 ? 2 : 1);
+				len += (size_t)snprintf(found + len, sizeof found - len,
+							"%s%s (v%d)", len ? ", " : "", uses[i].name,
+							x.h[k].v2 ? 2 : 1);
 	cgroups_close(&x);
 	if (cgroups_probe(&x, NULL) == 0)
 		(void)!cgroups_sweep(&x, CHECK_SERVER, NULL);
@@ -53,8 +59,10 @@ static void namespaces(FILE *out)
 	static const struct {
 		int flag;
 		const char *name;
-	} rows[] = { { CLONE_NEWNS, "mount" }, { CLONE_NEWPID, "pid" },	      { CLONE_NEWNET, "network" }, { CLONE_NEWIPC, "ipc" },
-		     { CLONE_NEWUTS, "uts" },  { CLONE_NEWCGROUP, "cgroup" }, { CLONE_NEWUSER, "user" } };
+	} rows[] = { { CLONE_NEWNS, "mount" },    { CLONE_NEWPID, "pid" },
+		     { CLONE_NEWNET, "network" }, { CLONE_NEWIPC, "ipc" },
+		     { CLONE_NEWUTS, "uts" },     { CLONE_NEWCGROUP, "cgroup" },
+		     { CLONE_NEWUSER, "user" } };
 	char found[160];
 
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -65,8 +73,10 @@ static void namespaces(FILE *out)
 			_exit(unshare(rows[i].flag) == 0 ? 0 : errno & 0x7f);
 		if (pid < 0 || waitpid(pid, &status, 0) < 0 || status == 0)
 			continue;
-		(void)snprintf(found, sizeof found, "no %s namespace: %s", rows[i].name, strerrordesc_np(WEXITSTATUS(status)));
-		line(out, "namespaces", "fail", found, "run garth as root of the host, or in a container that may make namespaces");
+		(void)snprintf(found, sizeof found, "no %s namespace: %s", rows[i].name,
+			       strerrordesc_np(WEXITSTATUS(status)));
+		line(out, "namespaces", "fail", found,
+		     "run garth as root of the host, or in a container that may make namespaces");
 		return;
 	}
 	line(out, "namespaces", "ok", "user, mount, pid, network, ipc, uts, cgroup", "");
@@ -79,9 +89,11 @@ static void mounts(FILE *out)
 	autofd fd = fsopen("fuse", FSOPEN_CLOEXEC);
 
 	if (fd < 0 && errno == ENODEV)
-		line(out, "fuse filesystem", "fail", "the kernel does not know the filesystem type fuse", "modprobe fuse");
+		line(out, "fuse filesystem", "fail",
+		     "the kernel does not know the filesystem type fuse", "modprobe fuse");
 	else if (fd < 0)
-		line(out, "fuse filesystem", "fail", strerrordesc_np(errno), errno == ENOSYS ? "use Linux 5.15 or newer" : "run garth as root");
+		line(out, "fuse filesystem", "fail", strerrordesc_np(errno),
+		     errno == ENOSYS ? "use Linux 5.15 or newer" : "run garth as root");
 	else
 		line(out, "fuse filesystem", "ok", "fsopen works", "");
 	if (mount_setattr(-1, "", AT_EMPTY_PATH, &none, sizeof none) < 0 && errno == ENOSYS)
@@ -99,7 +111,9 @@ static void landlock(FILE *out)
 	if (abi >= LANDLOCK_WANTED)
 		line(out, "landlock", "ok", found, "");
 	else
-		line(out, "landlock", "warn", abi ? found : "not there", "sandboxes have one wall less; boot with lsm=landlock,... on Linux 5.19 or newer");
+		line(out, "landlock", "warn", abi ? found : "not there",
+		     "sandboxes have one wall less; boot with lsm=landlock,... on Linux 5.19 or "
+		     "newer");
 }
 
 static void seccomp(FILE *out)
@@ -108,7 +122,8 @@ static void seccomp(FILE *out)
 	autofd fd = -1;
 
 	if (filter_compile(&fd, &err) < 0)
-		line(out, "seccomp", "fail", err.msg, "use a kernel with CONFIG_SECCOMP_FILTER, and libseccomp 2.5 or newer");
+		line(out, "seccomp", "fail", err.msg,
+		     "use a kernel with CONFIG_SECCOMP_FILTER, and libseccomp 2.5 or newer");
 	else
 		line(out, "seccomp", "ok", "the filter compiles", "");
 }

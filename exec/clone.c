@@ -26,7 +26,8 @@
 
 #define CAP_BIT(c) (1ull << (c))
 #define INIT_CAPS (CAP_BIT(CAP_SETUID) | CAP_BIT(CAP_SETGID) | CAP_BIT(CAP_KILL))
-#define INIT_OOM_SCORE "500" /* steps take 1000: the kernel kills them before their garth-init, and both before the host's programs */
+#define INIT_OOM_SCORE \
+	"500" /* steps take 1000: the kernel kills them before their garth-init, and both before the host's programs */
 #define SB_HOSTNAME "garth"
 
 /* A child that is not served within garthd's deadlines is killed, so these waits need none of their own. */
@@ -81,7 +82,8 @@ static int user(int sync_fd, struct err *err)
 	if (r == 0)
 		r = rights_ids(IDS_UID_ROOT, 0, 1, err);
 	if (r == 0)
-		r = rights_caps(0, INIT_CAPS, INIT_CAPS, INIT_CAPS, err); /* bounding set empty: so is its steps' */
+		r = rights_caps(0, INIT_CAPS, INIT_CAPS, INIT_CAPS,
+				err); /* bounding set empty: so is its steps' */
 	if (r == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L) < 0)
 		r = err_sys(err, "set no_new_privs");
 	/* The change of ids has cleared it. */
@@ -108,7 +110,8 @@ static int build(const struct clone_request *a, int sync_fd, int *ret_landlock_f
 	if (r == 0 && sethostname(SB_HOSTNAME, strlen(SB_HOSTNAME)) < 0)
 		r = err_sys(err, "set the host name");
 	if (r == 0) {
-		r = landlock_ruleset(a->plan->host_paths, a->plan->host_path_count, ret_landlock_fd, err);
+		r = landlock_ruleset(a->plan->host_paths, a->plan->host_path_count, ret_landlock_fd,
+				     err);
 		if (r == -EOPNOTSUPP)
 			r = 0;
 	}
@@ -117,7 +120,8 @@ static int build(const struct clone_request *a, int sync_fd, int *ret_landlock_f
 
 static _Noreturn void child(const struct clone_request *a, int sync_fd)
 {
-	static const char *const env[] = { "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", NULL };
+	static const char *const env[] = { "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8",
+					   NULL };
 	const char *argv[] = { "garth-init", NULL, NULL };
 	struct clone_note note = { .word = CLONE_FAILED };
 	struct err err = { 0 };
@@ -130,7 +134,8 @@ static _Noreturn void child(const struct clone_request *a, int sync_fd)
 
 		rights_keyring();
 		/* sync_fd stays where it is: the descriptors of garthd are numerous, it is above the first ones */
-		r = null_fd < 0 ? err_sys(&err, "open /dev/null") : rights_fds(fds, 3, null_fd, 0, &init_fd, &err);
+		r = null_fd < 0 ? err_sys(&err, "open /dev/null")
+				: rights_fds(fds, 3, null_fd, 0, &init_fd, &err);
 	}
 	if (r == 0)
 		r = user(sync_fd, &err);
@@ -146,14 +151,16 @@ static _Noreturn void child(const struct clone_request *a, int sync_fd)
 	_exit(1);
 }
 
-_Static_assert(sizeof((struct clone_note *)0)->msg == sizeof((struct err *)0)->msg, "the sentence fits");
+_Static_assert(sizeof((struct clone_note *)0)->msg == sizeof((struct err *)0)->msg,
+	       "the sentence fits");
 
 /* As fork(), with new namespaces, a pidfd, and the v2 cgroup joined from the start. */
 static pid_t clone_process(int cgroup_fd, int *ret_pidfd)
 {
-	struct clone_args c = { .flags = CLONE_PIDFD | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS,
-		.pidfd = (uint64_t)(uintptr_t)ret_pidfd,
-		.exit_signal = SIGCHLD };
+	struct clone_args c = { .flags = CLONE_PIDFD | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |
+					 CLONE_NEWIPC | CLONE_NEWUTS,
+				.pidfd = (uint64_t)(uintptr_t)ret_pidfd,
+				.exit_signal = SIGCHLD };
 
 	if (cgroup_fd >= 0) {
 		c.flags |= CLONE_INTO_CGROUP;
@@ -162,7 +169,8 @@ static pid_t clone_process(int cgroup_fd, int *ret_pidfd)
 	return (pid_t)syscall(SYS_clone3, &c, sizeof c);
 }
 
-int clone_start(const struct clone_request *a, pid_t *ret_pid, int *ret_pidfd, int *ret_sync_fd, struct err *err)
+int clone_start(const struct clone_request *a, pid_t *ret_pid, int *ret_pidfd, int *ret_sync_fd,
+		struct err *err)
 {
 	int pair[2], pidfd = -1, r;
 	autofd ours = -1, theirs = -1;

@@ -28,14 +28,15 @@ struct clone_note {
 struct clone_request {
 	const struct sb_plan *plan;
 	struct root_place place;
-	int init_fd;    /* the program garth-init */
-	int guest_fd;   /* its end of the guest socket */
-	int filter_fd;  /* seccomp program; a description of its own, so that offsets are not shared */
-	int cgroup_fd;  /* to be born in (v2); -1 */
+	int init_fd;  /* the program garth-init */
+	int guest_fd; /* its end of the guest socket */
+	int filter_fd; /* seccomp program; a description of its own, so that offsets are not shared */
+	int cgroup_fd; /* to be born in (v2); -1 */
 };
 
 /* All fds are borrowed. The child waits for CLONE_ATTACHED. */
-must_check int clone_start(const struct clone_request *a, pid_t *ret_pid, int *ret_pidfd, int *ret_sync_fd, struct err *err);
+must_check int clone_start(const struct clone_request *a, pid_t *ret_pid, int *ret_pidfd,
+			   int *ret_sync_fd, struct err *err);
 
 /* Write a process's id maps, the lines as in /proc/PID/uid_map. */
 must_check int clone_map(pid_t pid, const char *uid_map, const char *gid_map, struct err *err);

@@ -58,8 +58,8 @@ static int flush(struct conn *k)
 {
 	while (k->first) {
 		struct conn_out *o = k->first;
-		int r = wire_send(k->fd, o->type, o->id, bytes_of(o->data, o->len), bytes_of(NULL, 0), o->fds,
-				  o->nfds);
+		int r = wire_send(k->fd, o->type, o->id, bytes_of(o->data, o->len),
+				  bytes_of(NULL, 0), o->fds, o->nfds);
 
 		if (r == -EAGAIN)
 			return 0;
@@ -105,7 +105,8 @@ static void ready(void *ctx, uint32_t events)
 }
 
 int conn_open(struct conn *k, struct reactor *loop, int fd, enum msg_peer peer,
-	      int (*take)(void *ctx, struct wire_msg *m), void (*gone)(void *ctx), void *ctx, struct err *err)
+	      int (*take)(void *ctx, struct wire_msg *m), void (*gone)(void *ctx), void *ctx,
+	      struct err *err)
 {
 	autofd own = fd;
 	int r;
@@ -127,8 +128,8 @@ int conn_open(struct conn *k, struct reactor *loop, int fd, enum msg_peer peer,
 	return 0;
 }
 
-static int queue(struct conn *k, uint16_t type, uint64_t id, struct bytes body, struct bytes tail, const int *fds,
-		 unsigned nfds)
+static int queue(struct conn *k, uint16_t type, uint64_t id, struct bytes body, struct bytes tail,
+		 const int *fds, unsigned nfds)
 {
 	struct conn_out *o;
 
@@ -161,8 +162,8 @@ static int queue(struct conn *k, uint16_t type, uint64_t id, struct bytes body, 
 	return 0;
 }
 
-int conn_send(struct conn *k, uint16_t type, uint64_t id, struct bytes body, struct bytes tail, const int *fds,
-	      unsigned nfds)
+int conn_send(struct conn *k, uint16_t type, uint64_t id, struct bytes body, struct bytes tail,
+	      const int *fds, unsigned nfds)
 {
 	int r;
 
@@ -174,7 +175,8 @@ int conn_send(struct conn *k, uint16_t type, uint64_t id, struct bytes body, str
 	return r == -EAGAIN ? queue(k, type, id, body, tail, fds, nfds) : r;
 }
 
-void conn_reply_status(struct conn *k, uint16_t type, uint64_t id, int status, const struct err *err)
+void conn_reply_status(struct conn *k, uint16_t type, uint64_t id, int status,
+		       const struct err *err)
 {
 	struct msg_status s = { .status = status };
 	struct bytes tail = bytes_of(NULL, 0);

@@ -22,8 +22,10 @@ struct conn {
 	enum msg_peer peer;
 	struct conn_out *first, **last;
 	unsigned queued;
-	int (*take)(void *ctx, struct wire_msg *m); /* checked by msg_check; negative: the peer is thrown out */
-	void (*gone)(void *ctx);                    /* the peer closed, broke the rules or lags; calls conn_close */
+	int (*take)(
+		void *ctx,
+		struct wire_msg *m); /* checked by msg_check; negative: the peer is thrown out */
+	void (*gone)(void *ctx); /* the peer closed, broke the rules or lags; calls conn_close */
 	void *ctx;
 };
 
@@ -31,16 +33,20 @@ void conn_init(struct conn *k); /* no peer */
 
 /* Takes fd, also on failure. */
 must_check int conn_open(struct conn *k, struct reactor *loop, int fd, enum msg_peer peer,
-			 int (*take)(void *ctx, struct wire_msg *m), void (*gone)(void *ctx), void *ctx,
-			 struct err *err);
+			 int (*take)(void *ctx, struct wire_msg *m), void (*gone)(void *ctx),
+			 void *ctx, struct err *err);
 void conn_close(struct conn *k);
-static inline bool conn_is_open(const struct conn *k) { return k->fd >= 0; }
+static inline bool conn_is_open(const struct conn *k)
+{
+	return k->fd >= 0;
+}
 
 /* Send or queue; fds are borrowed. 0, -EPIPE no peer or a dead one (its `gone` comes from the loop), -ENOBUFS, -ENOMEM. */
-int conn_send(struct conn *k, uint16_t type, uint64_t id, struct bytes body, struct bytes tail, const int *fds,
-	      unsigned nfds);
+int conn_send(struct conn *k, uint16_t type, uint64_t id, struct bytes body, struct bytes tail,
+	      const int *fds, unsigned nfds);
 
 /* The answer to request `id` of `type`: a bare status, with err's sentence as tail where it is not 0. */
-void conn_reply_status(struct conn *k, uint16_t type, uint64_t id, int status, const struct err *err);
+void conn_reply_status(struct conn *k, uint16_t type, uint64_t id, int status,
+		       const struct err *err);
 
 #endif

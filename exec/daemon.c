@@ -21,7 +21,9 @@
 
 struct ask ask_of(const struct daemon *d, const struct wire_msg *m)
 {
-	return (struct ask){ .id = m->head.id, .generation = d->api_generation, .type = m->head.type };
+	return (struct ask){ .id = m->head.id,
+			     .generation = d->api_generation,
+			     .type = m->head.type };
 }
 
 void ask_answer(struct daemon *d, struct ask *a, int status, const struct err *err)
@@ -34,7 +36,8 @@ void ask_answer(struct daemon *d, struct ask *a, int status, const struct err *e
 void ask_answer_fd(struct daemon *d, struct ask *a, struct bytes body, int fd)
 {
 	if (a->type && a->generation == d->api_generation)
-		(void)conn_send(&d->api, a->type | WIRE_REPLY, a->id, body, bytes_of(NULL, 0), &fd, fd >= 0);
+		(void)conn_send(&d->api, a->type | WIRE_REPLY, a->id, body, bytes_of(NULL, 0), &fd,
+				fd >= 0);
 	a->type = 0;
 }
 
@@ -62,7 +65,8 @@ static void take_workspace(struct daemon *d, const struct wire_msg *m, struct as
 	int r;
 
 	if (m->head.type == MSG_WS_CREATE) {
-		r = msg_text_ok(c->name, sizeof c->name) ? ident_check(c->name, "workspace", &err) : -EINVAL;
+		r = msg_text_ok(c->name, sizeof c->name) ? ident_check(c->name, "workspace", &err)
+							 : -EINVAL;
 		if (r < 0)
 			ask_answer(d, &a, r, &err);
 		else
@@ -76,7 +80,8 @@ static void take_workspace(struct daemon *d, const struct wire_msg *m, struct as
 		workspace_delete(w, a);
 }
 
-_Static_assert(sizeof(struct msg_ws_create) == IDENT_SIZE && sizeof(struct msg_ws_open) == IDENT_SIZE &&
+_Static_assert(sizeof(struct msg_ws_create) == IDENT_SIZE &&
+		       sizeof(struct msg_ws_open) == IDENT_SIZE &&
 		       sizeof(struct msg_ws_delete) == IDENT_SIZE,
 	       "one name each");
 
@@ -140,7 +145,8 @@ static int up_take(void *ctx, struct wire_msg *m)
 	if (m->head.type == MSG_API_NEW) {
 		if (conn_is_open(&d->api))
 			api_gone(d);
-		r = conn_open(&d->api, &d->loop, wire_take_fd(m, 0), PEER_API, api_take, api_gone, d, &err);
+		r = conn_open(&d->api, &d->loop, wire_take_fd(m, 0), PEER_API, api_take, api_gone,
+			      d, &err);
 		conn_reply_status(&d->up, m->head.type, m->head.id, r, &err);
 		return 0;
 	}
@@ -192,7 +198,8 @@ static int folders(struct daemon *d, struct err *err)
 	size_t len = slash ? strlen(slash + 1) : 0;
 
 	if (len == 0 || len >= sizeof d->server || name_check(slash + 1) < 0)
-		return err_set(err, -EINVAL, "--run: '%s' does not end in a server's name", d->cfg.run);
+		return err_set(err, -EINVAL, "--run: '%s' does not end in a server's name",
+			       d->cfg.run);
 	memcpy(d->server, slash + 1, len + 1);
 	d->data_fd = open(d->cfg.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (d->data_fd < 0)
@@ -232,7 +239,9 @@ int daemon_init(struct daemon *d, const struct daemon_config *cfg, int up_fd, st
 {
 	int r;
 
-	*d = (struct daemon){ .cfg = *cfg, .data_fd = -1, .run_fd = -1, .init_fd = -1, .filter_fd = -1 };
+	*d = (struct daemon){
+		.cfg = *cfg, .data_fd = -1, .run_fd = -1, .init_fd = -1, .filter_fd = -1
+	};
 	d->ids.fd = -1;
 	d->loop.epoll_fd = -1;
 	conn_init(&d->up);

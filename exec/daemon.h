@@ -51,14 +51,17 @@ struct ask {
 };
 
 struct ask ask_of(const struct daemon *d, const struct wire_msg *m);
-void ask_answer(struct daemon *d, struct ask *a, int status, const struct err *err); /* a is none afterwards */
-void ask_answer_fd(struct daemon *d, struct ask *a, struct bytes body, int fd);      /* fd is borrowed; status 0 */
+void ask_answer(struct daemon *d, struct ask *a, int status,
+		const struct err *err); /* a is none afterwards */
+void ask_answer_fd(struct daemon *d, struct ask *a, struct bytes body,
+		   int fd); /* fd is borrowed; status 0 */
 
 /* Tell garth-api something unasked. */
 void daemon_tell_api(struct daemon *d, uint16_t type, struct bytes body);
 
 /* Everything is opened and swept. Owns nothing of cfg; takes up_fd where it succeeds. daemon_fini follows also where it does not. */
-must_check int daemon_init(struct daemon *d, const struct daemon_config *cfg, int up_fd, struct err *err);
+must_check int daemon_init(struct daemon *d, const struct daemon_config *cfg, int up_fd,
+			   struct err *err);
 must_check int daemon_run(struct daemon *d, struct err *err);
 void daemon_fini(struct daemon *d);
 

@@ -17,11 +17,14 @@
 #define COPY_DEPTH_MAX 8u
 
 /* What is copied where the host has it; a trailing "*" stands for any ending. */
-static const char *const copied[] = { "alternatives", "ld.so.cache",   "ld.so.conf", "ld.so.conf.d", "fonts",	"localtime",
-				      "timezone",     "mime.types",    "python3",    "python3.*",    "matplotlibrc", "ssl/certs",
+static const char *const copied[] = { "alternatives",   "ld.so.cache",  "ld.so.conf",
+				      "ld.so.conf.d",   "fonts",        "localtime",
+				      "timezone",       "mime.types",   "python3",
+				      "python3.*",      "matplotlibrc", "ssl/certs",
 				      "ssl/openssl.cnf" };
 /* What tells that a copy is old. */
-static const char *const watched[] = { "alternatives", "ld.so.cache", "fonts/conf.d", "ssl/certs", "localtime", "matplotlibrc" };
+static const char *const watched[] = { "alternatives", "ld.so.cache", "fonts/conf.d",
+				       "ssl/certs",    "localtime",   "matplotlibrc" };
 
 static const struct {
 	const char *name, *text;
@@ -29,7 +32,8 @@ static const struct {
 	{ "hostname", "garth\n" },
 	{ "hosts", "127.0.0.1\tlocalhost garth\n::1\tlocalhost garth\n" },
 	{ "resolv.conf", "" },
-	{ "nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files\nservices: files\nprotocols: files\n" },
+	{ "nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files\nservices: "
+			   "files\nprotocols: files\n" },
 	{ "gitconfig", "[safe]\n\tdirectory = *\n[init]\n\tdefaultBranch = main\n" },
 	{ "passwd", "root:x:0:0:root:/home/user:/bin/bash\n"
 		    "user:x:1000:1000:user:/home/user:/bin/bash\n"
@@ -38,7 +42,8 @@ static const struct {
 
 static int write_file(int dir_fd, const char *name, struct bytes data, struct err *err)
 {
-	autofd fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+	autofd fd =
+		openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 	int r;
 
 	if (fd < 0)
@@ -173,10 +178,12 @@ static int write_group(int to, struct err *err)
 	int r;
 
 	buf_init(&text, 16384);
-	r = buf_addf(&text, "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\nworkspace:x:%u:\n", IDS_WS_GID_INSIDE);
+	r = buf_addf(&text, "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\nworkspace:x:%u:\n",
+		     IDS_WS_GID_INSIDE);
 	for (unsigned k = 0; r == 0 && k < IDS_STEPS_MAX; k++)
 		r = buf_addf(&text, "step%u:x:%u:\n", k, IDS_STEP_GID + k);
-	return r < 0 ? err_set(err, r, "no memory for etc/group") : write_file(to, "group", buf_view(&text), err);
+	return r < 0 ? err_set(err, r, "no memory for etc/group")
+		     : write_file(to, "group", buf_view(&text), err);
 }
 
 static int fill(int to, struct err *err)
@@ -191,7 +198,8 @@ static int fill(int to, struct err *err)
 		r = write_file(to, written[i].name, bytes_str(written[i].text), err);
 	if (r == 0)
 		r = write_group(to, err);
-	if (r == 0 && (symlinkat("../usr/lib/os-release", to, "os-release") < 0 || symlinkat("../proc/self/mounts", to, "mtab") < 0))
+	if (r == 0 && (symlinkat("../usr/lib/os-release", to, "os-release") < 0 ||
+		       symlinkat("../proc/self/mounts", to, "mtab") < 0))
 		r = err_sys(err, "make a link in etc");
 	return r;
 }

@@ -15,7 +15,8 @@
 #define ETC_FILE_MAX (16u * 1024 * 1024) /* bytes of one file that is copied */
 
 struct etc {
-	char name[ETC_NAME_SIZE]; /* of the newest folder, "etc.1"; "" before the first etc_refresh */
+	char name
+		[ETC_NAME_SIZE]; /* of the newest folder, "etc.1"; "" before the first etc_refresh */
 	unsigned number;
 	long long stamp; /* of what it was copied from */
 };

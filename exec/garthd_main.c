@@ -20,7 +20,16 @@
 #define UP_FD 3
 #define EXIT_USAGE 2
 
-enum option_id { OPT_DATA = 1, OPT_RUN, OPT_IDS, OPT_API_GID, OPT_SANDBOXES, OPT_LIBEXEC, OPT_SWEEP, OPT_CHECK };
+enum option_id {
+	OPT_DATA = 1,
+	OPT_RUN,
+	OPT_IDS,
+	OPT_API_GID,
+	OPT_SANDBOXES,
+	OPT_LIBEXEC,
+	OPT_SWEEP,
+	OPT_CHECK
+};
 
 static int number(const char *text, uint32_t *ret)
 {
@@ -36,27 +45,19 @@ static int take(int option, const char *value, struct daemon_config *c, enum mod
 	int end = 0;
 
 	switch ((enum option_id)option) {
-	case OPT_DATA:
-		c->data = value;
-		return 0;
-	case OPT_RUN:
-		c->run = value;
-		return 0;
+	case OPT_DATA: c->data = value; return 0;
+	case OPT_RUN: c->run = value; return 0;
 	case OPT_IDS:
-		return sscanf(value, "%" SCNu32 ",%" SCNu32 "%n", &c->ids_first, &c->ids_count, &end) == 2 && value[end] == '\0' ? 0 : -EINVAL;
-	case OPT_API_GID:
-		return number(value, &c->api_gid);
-	case OPT_SANDBOXES:
-		return number(value, &c->sandboxes);
-	case OPT_LIBEXEC:
-		c->libexec = value;
-		return 0;
-	case OPT_SWEEP:
-		*mode = MODE_SWEEP;
-		return 0;
-	case OPT_CHECK:
-		*mode = MODE_CHECK;
-		return 0;
+		return sscanf(value, "%" SCNu32 ",%" SCNu32 "%n", &c->ids_first, &c->ids_count,
+			      &end) == 2 &&
+				       value[end] == '\0'
+			       ? 0
+			       : -EINVAL;
+	case OPT_API_GID: return number(value, &c->api_gid);
+	case OPT_SANDBOXES: return number(value, &c->sandboxes);
+	case OPT_LIBEXEC: c->libexec = value; return 0;
+	case OPT_SWEEP: *mode = MODE_SWEEP; return 0;
+	case OPT_CHECK: *mode = MODE_CHECK; return 0;
 	}
 	return -EINVAL;
 }
@@ -64,10 +65,14 @@ static int take(int option, const char *value, struct daemon_config *c, enum mod
 static int parse(int argc, char **argv, struct daemon_config *c, enum mode *mode)
 {
 	static const struct option options[] = {
-		{ "data", required_argument, NULL, OPT_DATA },	   { "run", required_argument, NULL, OPT_RUN },
-		{ "ids", required_argument, NULL, OPT_IDS },	   { "api-gid", required_argument, NULL, OPT_API_GID },
-		{ "sandboxes", required_argument, NULL, OPT_SANDBOXES }, { "libexec", required_argument, NULL, OPT_LIBEXEC },
-		{ "sweep", no_argument, NULL, OPT_SWEEP },	   { "check", no_argument, NULL, OPT_CHECK },
+		{ "data", required_argument, NULL, OPT_DATA },
+		{ "run", required_argument, NULL, OPT_RUN },
+		{ "ids", required_argument, NULL, OPT_IDS },
+		{ "api-gid", required_argument, NULL, OPT_API_GID },
+		{ "sandboxes", required_argument, NULL, OPT_SANDBOXES },
+		{ "libexec", required_argument, NULL, OPT_LIBEXEC },
+		{ "sweep", no_argument, NULL, OPT_SWEEP },
+		{ "check", no_argument, NULL, OPT_CHECK },
 		{ 0 },
 	};
 	int option;
@@ -93,12 +98,13 @@ static int sweep_only(const struct daemon_config *c)
 	return EXIT_FAILURE;
 }
 
-/* The supervisor's first question is API_NEW: the sentence that the operator sees comes as its answer. */
+/* The supervisor's first question is API_NEW, not read yet: the sentence that the operator sees comes as its answer. */
 static bool told_why(int code, const struct err *err)
 {
 	struct msg_status s = { .status = code };
 
-	return wire_send(UP_FD, MSG_API_NEW | WIRE_REPLY, 0, bytes_of(&s, sizeof s), bytes_str(err->msg), NULL, 0) == 0;
+	return wire_send(UP_FD, MSG_API_NEW | WIRE_REPLY, 1, bytes_of(&s, sizeof s),
+			 bytes_str(err->msg), NULL, 0) == 0;
 }
 
 int main(int argc, char **argv)
@@ -112,7 +118,8 @@ int main(int argc, char **argv)
 
 	log_init("garthd", LOG_INFO);
 	if (parse(argc, argv, &cfg, &mode) < 0) {
-		log_error("usage: garthd --data DIR --run RUNDIR --ids FIRST,COUNT --api-gid G --sandboxes N --libexec BINDIR");
+		log_error("usage: garthd --data DIR --run RUNDIR --ids FIRST,COUNT --api-gid G "
+			  "--sandboxes N --libexec BINDIR");
 		return EXIT_USAGE;
 	}
 	if (mode == MODE_CHECK) {

@@ -120,8 +120,8 @@ int ids_parse(struct ids *x, struct bytes text, struct err *err)
 			return err_set(err, r, "no memory for the file ids");
 		if (r < 0)
 			return err_set(err, r,
-				       "the file ids, line %u, does not fit the range %" PRIu32 ",%" PRIu32
-				       " or the lines before it",
+				       "the file ids, line %u, does not fit the range %" PRIu32
+				       ",%" PRIu32 " or the lines before it",
 				       n, x->first, x->count);
 		p += len + 1;
 		left -= len + 1;
@@ -153,12 +153,15 @@ static int load(struct ids *x, struct err *err)
 
 int ids_open(int dir_fd, uint32_t first, uint32_t count, struct ids *ret, struct err *err)
 {
-	struct ids x = { .fd = -1, .first = first, .count = count, .gid_blocks = count / IDS_BLOCK };
+	struct ids x = {
+		.fd = -1, .first = first, .count = count, .gid_blocks = count / IDS_BLOCK
+	};
 	int r;
 
 	if (x.gid_blocks < IDS_BLOCKS_MIN || UINT32_MAX - first < count)
-		return err_set(err, -EINVAL, "the range %" PRIu32 ",%" PRIu32 " is too small: it needs %u ids", first, count,
-			       IDS_BLOCKS_MIN * IDS_BLOCK);
+		return err_set(err, -EINVAL,
+			       "the range %" PRIu32 ",%" PRIu32 " is too small: it needs %u ids",
+			       first, count, IDS_BLOCKS_MIN * IDS_BLOCK);
 	x.gid_used = calloc(x.gid_blocks, 1);
 	if (!x.gid_used)
 		return err_set(err, -ENOMEM, "no memory for the gid blocks");
@@ -221,7 +224,8 @@ int ids_reserve(struct ids *x, const char *name, uint32_t *ret_uid_base, struct 
 		base += WS_SPAN;
 	if (end < WS_SPAN || base > end - WS_SPAN)
 		return err_set(err, -ENOSPC,
-			       "no user ids are left for another workspace: give the server a larger 'ids' range");
+			       "no user ids are left for another workspace: give the server a "
+			       "larger 'ids' range");
 	r = add(x, name, base);
 	if (r < 0)
 		return err_set(err, r, "no memory for a workspace");

@@ -36,7 +36,8 @@ struct ids {
 };
 
 /* Read, or make, DIR/ids. -EINVAL a line that makes no sense (the message names it) or a range that is too small. */
-must_check int ids_open(int dir_fd, uint32_t first, uint32_t count, struct ids *ret, struct err *err);
+must_check int ids_open(int dir_fd, uint32_t first, uint32_t count, struct ids *ret,
+			struct err *err);
 void ids_close(struct ids *x);
 
 /* The pure part of it: take these lines. */
@@ -45,7 +46,8 @@ must_check int ids_parse(struct ids *x, struct bytes text, struct err *err);
 const struct ids_ws *ids_find(const struct ids *x, const char *name);
 
 /* Reserve the uids of a new workspace. -EEXIST, -ENOSPC no ids left. Durable when it returns. */
-must_check int ids_reserve(struct ids *x, const char *name, uint32_t *ret_uid_base, struct err *err);
+must_check int ids_reserve(struct ids *x, const char *name, uint32_t *ret_uid_base,
+			   struct err *err);
 must_check int ids_release(struct ids *x, const char *name, struct err *err);
 
 /* A gid block; the one that was free the longest comes first. -ENOSPC. */

@@ -70,7 +70,9 @@ static _Noreturn void child(const struct keeper *k, int fs_fd, int sync_fd)
 {
 	char base[16], ws[IDENT_SIZE];
 	char *const env[] = { (char[]){ "PATH=/usr/bin:/bin" }, (char[]){ "LANG=C.UTF-8" }, NULL };
-	char *const argv[] = { (char[]){ "garth-fs" }, (char[]){ "--ws" }, ws, (char[]){ "--uid-base" }, base, NULL };
+	char *const argv[] = {
+		(char[]){ "garth-fs" }, (char[]){ "--ws" }, ws, (char[]){ "--uid-base" }, base, NULL
+	};
 	struct clone_note note = { .word = CLONE_FAILED };
 	struct err err = { 0 };
 	int tree = open_tree(AT_FDCWD, "/proc/self/fd", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
@@ -105,7 +107,8 @@ static int maps(const struct keeper *k, struct err *err)
 	uint32_t base = k->cfg.uid_base, gid = ids_ws_gid(k->cfg.uid_base);
 	char uid_map[MAP_SIZE], gid_map[MAP_SIZE];
 
-	(void)snprintf(uid_map, sizeof uid_map, "%" PRIu32 " %" PRIu32 " %u\n", base, base, IDS_WS_BLOCKS * IDS_BLOCK);
+	(void)snprintf(uid_map, sizeof uid_map, "%" PRIu32 " %" PRIu32 " %u\n", base, base,
+		       IDS_WS_BLOCKS * IDS_BLOCK);
 	(void)snprintf(gid_map, sizeof gid_map, "%" PRIu32 " %" PRIu32 " 1\n", gid, gid);
 	return clone_map(k->fs_pid, uid_map, gid_map, err);
 }
@@ -133,7 +136,8 @@ int keeper_fs_fork(struct keeper *k, struct err *err)
 	if (r < 0)
 		return err_errno(err, r, "make a socket pair");
 	k->fs_sync_fd = pair[0];
-	sync_theirs = fcntl(pair[1], F_DUPFD_CLOEXEC, 64); /* above the numbers that rights_fds uses */
+	sync_theirs =
+		fcntl(pair[1], F_DUPFD_CLOEXEC, 64); /* above the numbers that rights_fds uses */
 	(void)close(pair[1]);
 	if (sync_theirs < 0)
 		return err_sys(err, "move a descriptor");

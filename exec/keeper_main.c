@@ -20,8 +20,12 @@
 static int parse(int argc, char **argv, struct keeper_config *c)
 {
 	static const struct option options[] = {
-		{ "ws", required_argument, NULL, 'w' },	  { "uid-base", required_argument, NULL, 'u' }, { "store", required_argument, NULL, 's' },
-		{ "ring", required_argument, NULL, 'r' }, { "libexec", required_argument, NULL, 'l' },	{ 0 },
+		{ "ws", required_argument, NULL, 'w' },
+		{ "uid-base", required_argument, NULL, 'u' },
+		{ "store", required_argument, NULL, 's' },
+		{ "ring", required_argument, NULL, 'r' },
+		{ "libexec", required_argument, NULL, 'l' },
+		{ 0 },
 	};
 	int option, end = 0;
 
@@ -34,17 +38,22 @@ static int parse(int argc, char **argv, struct keeper_config *c)
 			c->ring = optarg;
 		else if (option == 'l')
 			c->libexec = optarg;
-		else if (option != 'u' || sscanf(optarg, "%" SCNu32 "%n", &c->uid_base, &end) != 1 || optarg[end] != '\0')
+		else if (option != 'u' ||
+			 sscanf(optarg, "%" SCNu32 "%n", &c->uid_base, &end) != 1 ||
+			 optarg[end] != '\0')
 			return -EINVAL;
 	}
-	return optind == argc && c->ws && c->store && c->ring && c->libexec && c->uid_base && ident_check(c->ws, "workspace", NULL) == 0 ? 0 : -EINVAL;
+	if (optind != argc || !c->ws || !c->store || !c->ring || !c->libexec || !c->uid_base)
+		return -EINVAL;
+	return ident_check(c->ws, "workspace", NULL);
 }
 
 static int open_all(struct keeper *k, struct err *err)
 {
 	char path[PATH_LEN_MAX + 1];
 
-	if (fd_set_cloexec(KEEPER_DAEMON_FD, true) < 0 || fd_set_cloexec(KEEPER_CONTROL_FD, true) < 0)
+	if (fd_set_cloexec(KEEPER_DAEMON_FD, true) < 0 ||
+	    fd_set_cloexec(KEEPER_CONTROL_FD, true) < 0)
 		return err_sys(err, "descriptors 3 and 4 are not open");
 	k->fuse_fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	if (k->fuse_fd < 0)
@@ -78,20 +87,25 @@ static int begin(struct keeper *k, struct err *err)
 		r = keeper_fs_go(k, err);
 	if (r < 0)
 		return r;
-	r = wire_send(k->daemon_fd, MSG_KEEPER_READY, 0, bytes_of(&ready, sizeof ready), bytes_of(NULL, 0), &mount_fd, 1);
+	r = wire_send(k->daemon_fd, MSG_KEEPER_READY, 0, bytes_of(&ready, sizeof ready),
+		      bytes_of(NULL, 0), &mount_fd, 1);
 	return r < 0 ? err_errno(err, r, "tell garthd") : 0;
 }
 
 int main(int argc, char **argv)
 {
-	struct keeper k = { .daemon_fd = KEEPER_DAEMON_FD, .control_fd = KEEPER_CONTROL_FD, .fs_fd = -1, .fs_sync_fd = -1 };
+	struct keeper k = { .daemon_fd = KEEPER_DAEMON_FD,
+			    .control_fd = KEEPER_CONTROL_FD,
+			    .fs_fd = -1,
+			    .fs_sync_fd = -1 };
 	struct msg_keeper_fail fail = { 0 };
 	struct err err = { 0 };
 	int r;
 
 	log_init("garth-keeper", LOG_INFO);
 	if (parse(argc, argv, &k.cfg) < 0) {
-		log_error("usage: garth-keeper --ws W --uid-base N --store DIR --ring FILE --libexec BINDIR");
+		log_error("usage: garth-keeper --ws W --uid-base N --store DIR --ring FILE "
+			  "--libexec BINDIR");
 		return EXIT_USAGE;
 	}
 	(void)umask(077);
@@ -99,8 +113,10 @@ int main(int argc, char **argv)
 	r = begin(&k, &err);
 	if (r < 0) {
 		fail.code = r;
-		(void)snprintf(fail.why, sizeof fail.why, "%.*s", (int)sizeof fail.why - 1, err.msg);
-		(void)!wire_send(k.daemon_fd, MSG_KEEPER_FAIL, 0, bytes_of(&fail, sizeof fail), bytes_of(NULL, 0), NULL, 0);
+		(void)snprintf(fail.why, sizeof fail.why, "%.*s", (int)sizeof fail.why - 1,
+			       err.msg);
+		(void)!wire_send(k.daemon_fd, MSG_KEEPER_FAIL, 0, bytes_of(&fail, sizeof fail),
+				 bytes_of(NULL, 0), NULL, 0);
 	} else {
 		r = keeper_serve(&k, &err);
 	}

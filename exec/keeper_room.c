@@ -57,8 +57,10 @@ static int show_host(const char *name, struct err *err)
 /* Before ROOM is covered: the store may lie below it. */
 static int store_tree(const struct keeper *k, int *ret_fd, struct err *err)
 {
-	struct mount_attr a = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
-	autofd tree = open_tree(AT_FDCWD, k->cfg.store, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+	struct mount_attr a = { .attr_set =
+					MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
+	autofd tree = open_tree(AT_FDCWD, k->cfg.store,
+				OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
 
 	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &a, sizeof a) < 0)
 		return err_sys(err, "show %s", k->cfg.store);
@@ -66,9 +68,34 @@ static int store_tree(const struct keeper *k, int *ret_fd, struct err *err)
 	return 0;
 }
 
-int keeper_room(struct keeper *k, struct err *err)
+/* What the room holds, put together below the present folder. */
+static int furnish(int store_fd, struct err *err)
+{
+	int r;
+
+	if (mkdir("etc", 0755) < 0 || mkdir("proc", 0755) < 0)
+		return err_sys(err, "make folders for the keeper");
+	r = show(store_fd, "store", false, err);
+	for (size_t i = 0; r == 0 && i < sizeof loaded / sizeof loaded[0]; i++)
+		r = show_host(loaded[i], err);
+	if (r == 0 && mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+		r = err_sys(err, "mount /proc for the keeper");
+	return r;
+}
+
+static int enter(struct err *err)
 {
 	struct mount_attr fixed = { .attr_set = MOUNT_ATTR_RDONLY };
+
+	if (syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
+		return err_sys(err, "let go of the host's root");
+	if (mount_setattr(AT_FDCWD, "/", 0, &fixed, sizeof fixed) < 0)
+		return err_sys(err, "make the keeper's root read-only");
+	return 0;
+}
+
+int keeper_room(struct keeper *k, struct err *err)
+{
 	autofd tree = -1;
 	int r;
 
@@ -77,21 +104,14 @@ int keeper_room(struct keeper *k, struct err *err)
 	r = store_tree(k, &tree, err);
 	if (r < 0)
 		return r;
-	if (mount("tmpfs", ROOM, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=64k") < 0 || chdir(ROOM) < 0)
+	if (mount("tmpfs", ROOM, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=64k") < 0 ||
+	    chdir(ROOM) < 0)
 		return err_sys(err, "mount a root for the keeper");
-	if (mkdir("etc", 0755) < 0 || mkdir("proc", 0755) < 0)
-		return err_sys(err, "make folders for the keeper");
-	r = show(tree, "store", false, err);
-	for (size_t i = 0; r == 0 && i < sizeof loaded / sizeof loaded[0]; i++)
-		r = show_host(loaded[i], err);
+	r = furnish(tree, err);
+	if (r == 0)
+		r = enter(err);
 	if (r < 0)
 		return r;
-	if (mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
-		return err_sys(err, "mount /proc for the keeper");
-	if (syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
-		return err_sys(err, "let go of the host's root");
-	if (mount_setattr(AT_FDCWD, "/", 0, &fixed, sizeof fixed) < 0)
-		return err_sys(err, "make the keeper's root read-only");
 	k->store_fd = open("/store", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return k->store_fd < 0 ? err_sys(err, "open the store") : 0;
 }

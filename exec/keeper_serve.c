@@ -27,7 +27,8 @@ int keeper_rights(const struct keeper *k, struct err *err)
 
 	if (r == 0)
 		r = rights_caps(KEEPER_CAPS, KEEPER_CAPS, KEEPER_CAPS, 0, err);
-	if (r == 0 && (prctl(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L) < 0 || prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L) < 0))
+	if (r == 0 && (prctl(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L) < 0 ||
+		       prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L) < 0))
 		r = err_sys(err, "set no_new_privs");
 	/* The change of ids has cleared it. */
 	if (r == 0 && prctl(PR_SET_PDEATHSIG, (long)SIGKILL, 0L, 0L, 0L) < 0)
@@ -39,7 +40,11 @@ int keeper_mount(struct keeper *k, int *ret_mount_fd, struct err *err)
 {
 	static const struct {
 		const char *key, *value;
-	} options[] = { { "source", "garth" }, { "subtype", "garth" }, { "rootmode", "40000" }, { "user_id", "0" }, { "group_id", "0" } };
+	} options[] = { { "source", "garth" },
+			{ "subtype", "garth" },
+			{ "rootmode", "40000" },
+			{ "user_id", "0" },
+			{ "group_id", "0" } };
 	char number[16];
 	autofd fs = fsopen("fuse", FSOPEN_CLOEXEC);
 	int mount_fd;
@@ -65,7 +70,9 @@ int keeper_mount(struct keeper *k, int *ret_mount_fd, struct err *err)
 
 int keeper_handle_check(const struct msg_handle_open *m)
 {
-	return m->handle_len > 0 && m->handle_len <= sizeof m->handle && m->handle_type <= 255 ? 0 : -EBADMSG;
+	return m->handle_len > 0 && m->handle_len <= sizeof m->handle && m->handle_type <= 255
+		       ? 0
+		       : -EBADMSG;
 }
 
 /* Only files that have the workspace's gid: what is in the store beside them (index.db) is nobody's to open by a handle. */
@@ -106,7 +113,8 @@ static int answer(struct keeper *k, struct err *err)
 		r = err_set(err, -EBADMSG, "garth-fs sent a handle that makes no sense");
 	if (r == 0) {
 		s.status = open_handle(k, msg_body(&m), &fd);
-		r = wire_send(k->fs_fd, m.head.type | WIRE_REPLY, m.head.id, bytes_of(&s, sizeof s), bytes_of(NULL, 0), &fd, s.status == 0);
+		r = wire_send(k->fs_fd, m.head.type | WIRE_REPLY, m.head.id, bytes_of(&s, sizeof s),
+			      bytes_of(NULL, 0), &fd, s.status == 0);
 		if (r < 0)
 			(void)err_errno(err, r, "answer garth-fs");
 	}
@@ -124,7 +132,9 @@ static bool is_loaded(const struct keeper *k)
 
 int keeper_serve(struct keeper *k, struct err *err)
 {
-	struct pollfd w[] = { { .fd = k->daemon_fd, .events = POLLIN }, { .fd = k->fs_fd, .events = POLLIN }, { .fd = k->fs_pidfd, .events = POLLIN } };
+	struct pollfd w[] = { { .fd = k->daemon_fd, .events = POLLIN },
+			      { .fd = k->fs_fd, .events = POLLIN },
+			      { .fd = k->fs_pidfd, .events = POLLIN } };
 
 	for (;;) {
 		int n = poll(w, 3, k->shut ? -1 : KEEPER_SHUT_MS), r;
@@ -135,7 +145,8 @@ int keeper_serve(struct keeper *k, struct err *err)
 			keeper_room_shut(k);
 		if (n <= 0)
 			continue;
-		if (w[2].revents || w[0].revents) /* garthd has nothing to say to a keeper: this is its end */
+		if (w[2].revents ||
+		    w[0].revents) /* garthd has nothing to say to a keeper: this is its end */
 			return 0;
 		if (!w[1].revents)
 			continue;

@@ -17,7 +17,8 @@
 #include "core/log.h"
 #include "exec/clone.h"
 
-#define ROOT_DIR "root" /* RUNDIR/root: an empty folder on which roots are put together, each in a mount namespace of its own */
+#define ROOT_DIR \
+	"root" /* RUNDIR/root: an empty folder on which roots are put together, each in a mount namespace of its own */
 
 struct sandbox *life_find(const struct daemon *d, uint64_t id)
 {
@@ -66,7 +67,8 @@ static void fs_late(void *ctx)
 static void gone(struct sandbox *s)
 {
 	struct msg_sb_gone note = { .sandbox = s->plan.sandbox };
-	struct msg_fs_sandbox_end end = { .sandbox = s->plan.sandbox, .gid_base = s->plan.gid_base };
+	struct msg_fs_sandbox_end end = { .sandbox = s->plan.sandbox,
+					  .gid_base = s->plan.gid_base };
 	bool lived = s->create.type == 0;
 
 	if (!lived)
@@ -86,7 +88,8 @@ static void gone(struct sandbox *s)
 	memcpy(end.why, s->why, sizeof end.why);
 	s->fs_id = ++s->d->next_id;
 	reactor_timer_set(&s->d->loop, &s->timer, LIFE_BUILD_NS, fs_late, s);
-	(void)conn_send(&s->ws->f, MSG_FS_SANDBOX_END, s->fs_id, bytes_of(&end, sizeof end), bytes_of(NULL, 0), NULL, 0);
+	(void)conn_send(&s->ws->f, MSG_FS_SANDBOX_END, s->fs_id, bytes_of(&end, sizeof end),
+			bytes_of(NULL, 0), NULL, 0);
 }
 
 static void clean(void *ctx)
@@ -119,7 +122,9 @@ static void child_ended(void *ctx, int status)
 	struct sandbox *s = ctx;
 
 	if (s->state == LIFE_BUILD && s->err.code == 0)
-		(void)err_set(&s->err, -EIO, "the sandbox's first process ended while it was built (status %d)", status);
+		(void)err_set(&s->err, -EIO,
+			      "the sandbox's first process ended while it was built (status %d)",
+			      status);
 	if (s->state == LIFE_LIVE)
 		(void)snprintf(s->why, sizeof s->why, "exited");
 	close_all(s);
@@ -142,7 +147,8 @@ void life_kill(struct sandbox *s, const char *why)
 		return;
 	(void)snprintf(s->why, sizeof s->why, "%s", why);
 	if (s->create.type && s->err.code == 0)
-		(void)err_set(&s->err, -ESHUTDOWN, "the sandbox was ended before it began: %s", why);
+		(void)err_set(&s->err, -ESHUTDOWN, "the sandbox was ended before it began: %s",
+			      why);
 	if (s->state == LIFE_KNOWN) {
 		gone(s);
 		return;
@@ -183,7 +189,8 @@ static void build_late(void *ctx)
 {
 	struct sandbox *s = ctx;
 
-	(void)err_set(&s->err, -ETIMEDOUT, "the sandbox was not built within %d s", (int)(LIFE_BUILD_NS / NS_PER_S));
+	(void)err_set(&s->err, -ETIMEDOUT, "the sandbox was not built within %d s",
+		      (int)(LIFE_BUILD_NS / NS_PER_S));
 	life_kill(s, "killed");
 }
 
@@ -225,7 +232,8 @@ static void alive(struct sandbox *s)
 	reactor_timer_set(&s->d->loop, &s->timer, s->plan.lifetime_ns, lifetime_over, s);
 	if (cgroup_oom_fd(&s->d->cg, s->plan.name, &s->oom_fd, &err) < 0 ||
 	    reactor_io_add(&s->d->loop, &s->oom_io, s->oom_fd, EPOLLIN, oom_ready, s, &err) < 0)
-		log_warn("no notice of memory kills, going on: sandbox=%s why=\"%s\"", s->plan.name, err.msg);
+		log_warn("no notice of memory kills, going on: sandbox=%s why=\"%s\"", s->plan.name,
+			 err.msg);
 	ask_answer_fd(s->d, &s->create, bytes_of(&reply, sizeof reply), s->guest_fd);
 	fd_closep(&s->guest_fd);
 }
@@ -251,7 +259,8 @@ static void sync_ready(void *ctx, uint32_t events)
 		(void)err_set(&s->err, n.code < 0 ? n.code : -EIO, "%s", n.msg);
 		return; /* it exits: child_ended */
 	}
-	if (r == 0 && s->state == LIFE_BUILD && waitid(P_PIDFD, (id_t)s->child.pidfd, &dead, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	if (r == 0 && s->state == LIFE_BUILD &&
+	    waitid(P_PIDFD, (id_t)s->child.pidfd, &dead, WEXITED | WNOHANG | WNOWAIT) == 0 &&
 	    dead.si_pid == 0)
 		alive(s);
 }
@@ -261,7 +270,8 @@ static int build(struct sandbox *s, struct err *err)
 {
 	struct daemon *d = s->d;
 	char at[PATH_LEN_MAX + 1], etc[PATH_LEN_MAX + 1], link[32];
-	autofd tree = open_tree(s->ws->mount_fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	autofd tree =
+		open_tree(s->ws->mount_fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	autofd filter = -1, group = -1, guest = -1;
 	struct clone_request c = { .plan = &s->plan, .init_fd = d->init_fd };
 	int pair[2], pidfd = -1;
@@ -282,7 +292,9 @@ static int build(struct sandbox *s, struct err *err)
 	group = cgroup_clone_fd(&d->cg, s->plan.name);
 	(void)snprintf(at, sizeof at, "%s/" ROOT_DIR, d->cfg.run);
 	(void)snprintf(etc, sizeof etc, "%s/%s", d->cfg.run, d->etc.name);
-	c.place = (struct root_place){ .at = at, .etc = etc, .data_dir = d->cfg.data, .tree_fd = tree };
+	c.place = (struct root_place){
+		.at = at, .etc = etc, .data_dir = d->cfg.data, .tree_fd = tree
+	};
 	c.guest_fd = guest;
 	c.filter_fd = filter;
 	c.cgroup_fd = group;
@@ -334,7 +346,8 @@ void life_fs_answer(struct workspace *w, uint64_t fs_id, int status, struct byte
 	reactor_timer_clear(&w->d->loop, &s->timer);
 	if (status < 0) {
 		s->told_fs = false;
-		(void)err_set(&s->err, status, "garth-fs refused the sandbox: %s", log_esc(why, text));
+		(void)err_set(&s->err, status, "garth-fs refused the sandbox: %s",
+			      log_esc(why, text));
 	} else if (begin(s, &s->err) == 0) {
 		return;
 	}
@@ -349,17 +362,22 @@ void life_fs_answer(struct workspace *w, uint64_t fs_id, int status, struct byte
 
 static void tell_fs(struct sandbox *s)
 {
-	struct msg_fs_sandbox m = { .sandbox = s->plan.sandbox, .gid_base = s->plan.gid_base, .agent_block = s->plan.agent_block, .live = s->plan.live };
+	struct msg_fs_sandbox m = { .sandbox = s->plan.sandbox,
+				    .gid_base = s->plan.gid_base,
+				    .agent_block = s->plan.agent_block,
+				    .live = s->plan.live };
 
 	s->fs_id = ++s->d->next_id;
 	reactor_timer_set(&s->d->loop, &s->timer, LIFE_BUILD_NS, fs_late, s);
 	s->told_fs = true;
 	/* A failure shows as the peer's end in the loop, or as fs_late. */
-	(void)conn_send(&s->ws->f, MSG_FS_SANDBOX, s->fs_id, bytes_of(&m, sizeof m), bytes_of(NULL, 0), NULL, 0);
+	(void)conn_send(&s->ws->f, MSG_FS_SANDBOX, s->fs_id, bytes_of(&m, sizeof m),
+			bytes_of(NULL, 0), NULL, 0);
 }
 
 /* May there be one more? */
-static int admit(struct daemon *d, const struct msg_sb_create *m, struct workspace **ret_ws, struct err *err)
+static int admit(struct daemon *d, const struct msg_sb_create *m, struct workspace **ret_ws,
+		 struct err *err)
 {
 	struct workspace *w;
 
@@ -371,7 +389,9 @@ static int admit(struct daemon *d, const struct msg_sb_create *m, struct workspa
 	if (w->state != WS_UP || w->want_stop)
 		return err_set(err, -EAGAIN, "the workspace %s is not up", w->name);
 	if (d->sandbox_count >= d->cfg.sandboxes)
-		return err_set(err, -EAGAIN, "%u sandboxes are running, which is the server's limit", d->sandbox_count);
+		return err_set(err, -EAGAIN,
+			       "%u sandboxes are running, which is the server's limit",
+			       d->sandbox_count);
 	for (const struct sandbox *s = d->sandboxes; s; s = s->next)
 		if (s->plan.sandbox == m->sandbox)
 			return err_set(err, -EEXIST, "this sandbox id is taken");
@@ -380,8 +400,8 @@ static int admit(struct daemon *d, const struct msg_sb_create *m, struct workspa
 }
 
 /* Checked, with ids; not in the list yet. */
-static int make(struct daemon *d, struct workspace *w, const struct msg_sb_create *m, struct bytes tail, struct sandbox **ret,
-		struct err *err)
+static int make(struct daemon *d, struct workspace *w, const struct msg_sb_create *m,
+		struct bytes tail, struct sandbox **ret, struct err *err)
 {
 	struct sandbox *s = calloc(1, sizeof *s);
 	uint32_t gid_base = 0;
@@ -391,7 +411,9 @@ static int make(struct daemon *d, struct workspace *w, const struct msg_sb_creat
 		return err_set(err, -ENOMEM, "no memory for a sandbox");
 	r = sb_plan_make(m, tail, w->uid_base, &s->plan, err);
 	if (r == 0 && ids_gid_take(&d->ids, &gid_base) < 0)
-		r = err_set(err, -ENOSPC, "no group ids are left for another sandbox: give the server a larger 'ids' range");
+		r = err_set(err, -ENOSPC,
+			    "no group ids are left for another sandbox: give the server a larger "
+			    "'ids' range");
 	if (r < 0) {
 		sb_plan_fini(&s->plan);
 		free(s);

@@ -16,12 +16,13 @@
 #include "exec/workspace.h"
 
 #define LIFE_BUILD_NS (10 * NS_PER_S) /* to build a root, or for garth-fs to answer */
-#define LIFE_DIE_NS (10 * NS_PER_S)   /* from SIGKILL to reaped: longer, and it hangs in a file operation */
+#define LIFE_DIE_NS \
+	(10 * NS_PER_S) /* from SIGKILL to reaped: longer, and it hangs in a file operation */
 #define LIFE_CLEAN_NS (10 * NS_PER_S) /* from reaped to empty cgroups */
 #define LIFE_RETRY_NS (5 * NS_PER_MS)
 #define LIFE_OOM_LOOK_NS (2 * NS_PER_MS)
-#define LIFE_OOM_LOOKS 100u           /* for the count after a notice */
-#define LIFE_KILLS_MAX 4u             /* SB_KILL questions about one sandbox */
+#define LIFE_OOM_LOOKS 100u /* for the count after a notice */
+#define LIFE_KILLS_MAX 4u   /* SB_KILL questions about one sandbox */
 
 enum life_state { LIFE_KNOWN = 0, LIFE_BUILD, LIFE_LIVE, LIFE_DYING, LIFE_CLEAN, LIFE_TOLD };
 
@@ -34,14 +35,14 @@ struct sandbox {
 	struct ask create;
 	unsigned kills;
 	struct ask kill[LIFE_KILLS_MAX];
-	uint64_t fs_id;          /* of the question that garth-fs has not answered */
+	uint64_t fs_id; /* of the question that garth-fs has not answered */
 	struct child child;
 	int sync_fd, guest_fd, oom_fd;
 	struct reactor_io sync_io, oom_io;
 	struct reactor_timer timer, oom_timer;
 	unsigned oom_looks;
 	int64_t clean_until_ns;
-	bool told_fs;            /* garth-fs knows it */
+	bool told_fs; /* garth-fs knows it */
 	bool has_cgroups;
 	char why[32];            /* of its end */
 	struct err err;          /* of a failed start */
@@ -50,7 +51,8 @@ struct sandbox {
 };
 
 void life_create(struct daemon *d, const struct msg_sb_create *m, struct bytes tail, struct ask a);
-struct sandbox *life_find(const struct daemon *d, uint64_t id); /* those that have an end before them; NULL */
+struct sandbox *life_find(const struct daemon *d,
+			  uint64_t id);             /* those that have an end before them; NULL */
 void life_kill(struct sandbox *s, const char *why); /* more than once is fine */
 void life_kill_all(struct daemon *d, const char *why);
 

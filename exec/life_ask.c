@@ -33,7 +33,9 @@ void life_limit(struct sandbox *s, const struct msg_sb_limit *m, struct ask a)
 	if (r == 0)
 		r = cgroup_limit(&s->d->cg, s->plan.name, &l, &err);
 	if (r == -EBUSY)
-		r = err_set(&err, -EBUSY, "what the sandbox holds in memory now (files in /tmp count) is more than the new limit");
+		r = err_set(&err, -EBUSY,
+			    "what the sandbox holds in memory now (files in /tmp count) is more "
+			    "than the new limit");
 	if (r == 0) {
 		s->plan.limits = l;
 		cgroup_peak_reset(&s->d->cg, s->plan.name);
@@ -81,7 +83,8 @@ void life_kill_asked(struct sandbox *s, const struct msg_sb_kill *m, struct ask 
 		return;
 	}
 	if (s->kills == LIFE_KILLS_MAX) {
-		ask_answer(s->d, &a, err_set(&err, -EBUSY, "the sandbox is being killed already"), &err);
+		ask_answer(s->d, &a, err_set(&err, -EBUSY, "the sandbox is being killed already"),
+			   &err);
 		return;
 	}
 	s->kill[s->kills++] = a;

@@ -45,8 +45,10 @@ static bool stat_of(long pid, char name[64], long *ret_pgrp, long long *ret_star
 		return false;
 	(void)snprintf(name, 64, "%.*s", (int)(close_at - open_at - 1), open_at + 1);
 	/* state ppid pgrp session tty tpgid flags minflt cminflt majflt cmajflt utime stime cutime cstime prio nice threads it start */
-	return sscanf(close_at + 1, " %*c %*d %ld %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %lld", ret_pgrp,
-		      ret_start) == 2;
+	return sscanf(close_at + 1,
+		      " %*c %*d %ld %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
+		      "%*d %lld",
+		      ret_pgrp, ret_start) == 2;
 }
 
 long long live_start_of(long pid)
@@ -76,7 +78,8 @@ int live_write(const struct daemon *d, struct err *err)
 	}
 	if (r < 0)
 		return err_set(err, r, "no memory for the list of what lives");
-	fd = openat(d->run_fd, LIVE_NEW, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	fd = openat(d->run_fd, LIVE_NEW, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+		    0600);
 	r = fd < 0 ? -errno : fd_write_full(fd, text.p, text.len);
 	if (r == 0 && renameat(d->run_fd, LIVE_NEW, d->run_fd, LIVE) < 0)
 		r = -errno;
@@ -95,7 +98,8 @@ static unsigned group_kill(long pgrp)
 		char name[64];
 		long long start;
 
-		if (pid <= 1 || !stat_of(pid, name, &got, &start) || got != pgrp || strncmp(name, PROGRAMS, strlen(PROGRAMS)) != 0)
+		if (pid <= 1 || !stat_of(pid, name, &got, &start) || got != pgrp ||
+		    strncmp(name, PROGRAMS, strlen(PROGRAMS)) != 0)
 			continue;
 		(void)kill((pid_t)pid, SIGKILL);
 		n++;
@@ -160,7 +164,8 @@ static int list_sweep(const char *run, struct err *err)
 	r = fd_read_all(fd, &text);
 	if (r < 0)
 		return err_errno(err, r, "read %s/" LIVE, run);
-	for (char *line = text.p ? strtok_r(text.p, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
+	for (char *line = text.p ? strtok_r(text.p, "\n", &save) : NULL; line;
+	     line = strtok_r(NULL, "\n", &save)) {
 		if (strncmp(line, "group ", 6) == 0)
 			group_sweep(line + 6);
 		else if (strncmp(line, "mount ", 6) == 0)

@@ -24,7 +24,7 @@ void reactor_fini(struct reactor *l)
 }
 
 int reactor_io_add(struct reactor *l, struct reactor_io *io, int fd, uint32_t events,
-		void (*ready)(void *ctx, uint32_t events), void *ctx, struct err *err)
+		   void (*ready)(void *ctx, uint32_t events), void *ctx, struct err *err)
 {
 	struct epoll_event ev = { .events = events, .data.ptr = io };
 
@@ -64,8 +64,8 @@ void reactor_timer_clear(struct reactor *l, struct reactor_timer *t)
 	t->on = false;
 }
 
-void reactor_timer_set(struct reactor *l, struct reactor_timer *t, int64_t delay_ns, void (*fire)(void *ctx),
-		    void *ctx)
+void reactor_timer_set(struct reactor *l, struct reactor_timer *t, int64_t delay_ns,
+		       void (*fire)(void *ctx), void *ctx)
 {
 	int64_t now = clock_mono_ns();
 	struct reactor_timer **p;

@@ -14,7 +14,7 @@
 #include "core/err.h"
 
 struct reactor_io {
-	int fd; /* borrowed */
+	int fd;                                    /* borrowed */
 	void (*ready)(void *ctx, uint32_t events); /* EPOLLIN, EPOLLOUT, EPOLLHUP, EPOLLERR */
 	void *ctx;
 	bool on;
@@ -38,12 +38,14 @@ must_check int reactor_init(struct reactor *l, struct err *err);
 void reactor_fini(struct reactor *l); /* zeroed with epoll_fd -1 is fine */
 
 must_check int reactor_io_add(struct reactor *l, struct reactor_io *io, int fd, uint32_t events,
-			   void (*ready)(void *ctx, uint32_t events), void *ctx, struct err *err);
+			      void (*ready)(void *ctx, uint32_t events), void *ctx,
+			      struct err *err);
 void reactor_io_want(struct reactor *l, struct reactor_io *io, uint32_t events);
 void reactor_io_del(struct reactor *l, struct reactor_io *io); /* not on: nothing */
 
 /* Call fire(ctx) once, delay_ns from now; moves a timer that is on. */
-void reactor_timer_set(struct reactor *l, struct reactor_timer *t, int64_t delay_ns, void (*fire)(void *ctx), void *ctx);
+void reactor_timer_set(struct reactor *l, struct reactor_timer *t, int64_t delay_ns,
+		       void (*fire)(void *ctx), void *ctx);
 void reactor_timer_clear(struct reactor *l, struct reactor_timer *t);
 
 /* Run until l->stop. 0 or the errno of epoll_wait. */

@@ -52,7 +52,9 @@ int child_watch(struct child *c, struct reactor *loop, pid_t pid, int pidfd, boo
 {
 	int r;
 
-	*c = (struct child){ .loop = loop, .pid = pid, .pidfd = pidfd, .group = group, .ended = ended, .ctx = ctx };
+	*c = (struct child){
+		.loop = loop, .pid = pid, .pidfd = pidfd, .group = group, .ended = ended, .ctx = ctx
+	};
 	r = reactor_io_add(loop, &c->io, pidfd, EPOLLIN, ready, c, err);
 	if (r < 0) {
 		child_kill(c);

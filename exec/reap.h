@@ -15,7 +15,7 @@ struct child {
 	struct reactor_io io;
 	pid_t pid; /* 0: none */
 	int pidfd;
-	bool group; /* leads a process group that dies with it */
+	bool group;                           /* leads a process group that dies with it */
 	void (*ended)(void *ctx, int status); /* as wait(2); the child is reaped, pid is 0 */
 	void *ctx;
 };

@@ -61,7 +61,8 @@ static int bounding(uint64_t bound, struct err *err)
 	return 0;
 }
 
-int rights_caps(uint64_t bound, uint64_t permitted, uint64_t effective, uint64_t ambient, struct err *err)
+int rights_caps(uint64_t bound, uint64_t permitted, uint64_t effective, uint64_t ambient,
+		struct err *err)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2];
@@ -81,7 +82,8 @@ int rights_caps(uint64_t bound, uint64_t permitted, uint64_t effective, uint64_t
 	if (prctl(PR_CAP_AMBIENT, (long)PR_CAP_AMBIENT_CLEAR_ALL, 0L, 0L, 0L) < 0)
 		return err_sys(err, "clear ambient capabilities");
 	for (unsigned long cap = 0; cap < 64; cap++)
-		if ((ambient & (1ull << cap)) && prctl(PR_CAP_AMBIENT, (long)PR_CAP_AMBIENT_RAISE, cap, 0L, 0L) < 0)
+		if ((ambient & (1ull << cap)) &&
+		    prctl(PR_CAP_AMBIENT, (long)PR_CAP_AMBIENT_RAISE, cap, 0L, 0L) < 0)
 			return err_sys(err, "hand on capability %lu", cap);
 	return 0;
 }

@@ -42,7 +42,9 @@ static int bind(const char *from, const char *to, uint64_t attributes, bool all,
 
 static int dirs(struct err *err)
 {
-	static const char *const names[] = { "usr", "etc", "dev", "dev/shm", "dev/pts", "proc", "tmp", "home", "home/user", "root", "run", "run/garth", "var", "workspace" };
+	static const char *const names[] = { "usr",  "etc",       "dev",  "dev/shm",   "dev/pts",
+					     "proc", "tmp",       "home", "home/user", "root",
+					     "run",  "run/garth", "var",  "workspace" };
 
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		if (mkdir(names[i], 0755) < 0)
@@ -72,7 +74,8 @@ static int system_dirs(struct err *err)
 			if (symlink(target, names[i]) < 0)
 				r = err_sys(err, "make /%s", names[i]);
 		} else if (S_ISDIR(st.st_mode)) {
-			r = mkdir(names[i], 0755) < 0 ? err_sys(err, "make /%s", names[i]) : bind(from, names[i], READ_ONLY, true, err);
+			r = mkdir(names[i], 0755) < 0 ? err_sys(err, "make /%s", names[i])
+						      : bind(from, names[i], READ_ONLY, true, err);
 		}
 	}
 	return r;
@@ -83,23 +86,31 @@ static int devices(struct err *err)
 	static const struct {
 		const char *name, *host;
 		unsigned major, minor;
-	} nodes[] = { { "dev/null", "/dev/null", 1, 3 },   { "dev/zero", "/dev/zero", 1, 5 },
-		      { "dev/full", "/dev/full", 1, 7 },   { "dev/random", "/dev/random", 1, 8 },
-		      { "dev/urandom", "/dev/urandom", 1, 9 }, { "dev/tty", "/dev/tty", 5, 0 } };
+	} nodes[] = {
+		{ "dev/null", "/dev/null", 1, 3 },       { "dev/zero", "/dev/zero", 1, 5 },
+		{ "dev/full", "/dev/full", 1, 7 },       { "dev/random", "/dev/random", 1, 8 },
+		{ "dev/urandom", "/dev/urandom", 1, 9 }, { "dev/tty", "/dev/tty", 5, 0 }
+	};
 	static const struct {
 		const char *name, *to;
-	} links[] = { { "dev/fd", "/proc/self/fd" },	     { "dev/stdin", "/proc/self/fd/0" },
-		      { "dev/stdout", "/proc/self/fd/1" }, { "dev/stderr", "/proc/self/fd/2" },
+	} links[] = { { "dev/fd", "/proc/self/fd" },
+		      { "dev/stdin", "/proc/self/fd/0" },
+		      { "dev/stdout", "/proc/self/fd/1" },
+		      { "dev/stderr", "/proc/self/fd/2" },
 		      { "dev/ptmx", "pts/ptmx" } };
 
 	for (size_t i = 0; i < sizeof nodes / sizeof nodes[0]; i++) {
 		int r = 0;
 
-		if (mknod(nodes[i].name, S_IFCHR | 0666, makedev(nodes[i].major, nodes[i].minor)) < 0) {
+		if (mknod(nodes[i].name, S_IFCHR | 0666, makedev(nodes[i].major, nodes[i].minor)) <
+		    0) {
 			/* garth in a container that may not make nodes: show the host's */
-			autofd fd = open(nodes[i].name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+			autofd fd =
+				open(nodes[i].name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 
-			r = fd < 0 ? err_sys(err, "make /%s", nodes[i].name) : bind(nodes[i].host, nodes[i].name, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, false, err);
+			r = fd < 0 ? err_sys(err, "make /%s", nodes[i].name)
+				   : bind(nodes[i].host, nodes[i].name,
+					  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, false, err);
 		}
 		if (r < 0)
 			return r;
@@ -107,7 +118,8 @@ static int devices(struct err *err)
 	for (size_t i = 0; i < sizeof links / sizeof links[0]; i++)
 		if (symlink(links[i].to, links[i].name) < 0)
 			return err_sys(err, "make /%s", links[i].name);
-	if (mount("devpts", "dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620") < 0)
+	if (mount("devpts", "dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
+		  "newinstance,ptmxmode=0666,mode=0620") < 0)
 		return err_sys(err, "mount /dev/pts");
 	return 0;
 }
@@ -115,7 +127,11 @@ static int devices(struct err *err)
 /* What the kernel tells about the host through /proc. Most of it is closed to the sandbox's uids anyway. */
 static int proc(struct err *err)
 {
-	static const char *const hidden[] = { "proc/kcore", "proc/keys", "proc/key-users", "proc/kmsg", "proc/kallsyms", "proc/sysrq-trigger", "proc/timer_list", "proc/sched_debug", "proc/latency_stats", "proc/cmdline" };
+	static const char *const hidden[] = { "proc/kcore",         "proc/keys",
+					      "proc/key-users",     "proc/kmsg",
+					      "proc/kallsyms",      "proc/sysrq-trigger",
+					      "proc/timer_list",    "proc/sched_debug",
+					      "proc/latency_stats", "proc/cmdline" };
 	static const char *const fixed[] = { "proc/sys", "proc/irq", "proc/bus", "proc/fs" };
 	static const char *const hidden_dirs[] = { "proc/acpi", "proc/scsi", "proc/asound" };
 	struct stat st;
@@ -125,7 +141,9 @@ static int proc(struct err *err)
 		return err_sys(err, "mount /proc");
 	for (size_t i = 0; r == 0 && i < sizeof hidden / sizeof hidden[0]; i++)
 		if (lstat(hidden[i], &st) == 0)
-			r = bind("dev/null", hidden[i], MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, false, err);
+			r = bind("dev/null", hidden[i],
+				 MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, false,
+				 err);
 	for (size_t i = 0; r == 0 && i < sizeof fixed / sizeof fixed[0]; i++)
 		if (lstat(fixed[i], &st) == 0)
 			r = bind(fixed[i], fixed[i], READ_ONLY | MOUNT_ATTR_NOEXEC, false, err);
@@ -135,11 +153,14 @@ static int proc(struct err *err)
 	return r;
 }
 
-static int one_tmpfs(const char *at, uint64_t size, unsigned mode, uint32_t uid, uint32_t gid, struct err *err)
+static int one_tmpfs(const char *at, uint64_t size, unsigned mode, uint32_t uid, uint32_t gid,
+		     struct err *err)
 {
 	char options[OPTIONS_SIZE];
 
-	(void)snprintf(options, sizeof options, "size=%" PRIu64 ",mode=%04o,uid=%" PRIu32 ",gid=%" PRIu32, size, mode, uid, gid);
+	(void)snprintf(options, sizeof options,
+		       "size=%" PRIu64 ",mode=%04o,uid=%" PRIu32 ",gid=%" PRIu32, size, mode, uid,
+		       gid);
 	if (mount("tmpfs", at, "tmpfs", MS_NOSUID | MS_NODEV, options) < 0)
 		return err_sys(err, "mount /%s", at);
 	return 0;
@@ -227,7 +248,8 @@ int root_build(const struct sb_plan *p, const struct root_place *place, struct e
 
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return err_sys(err, "separate the mounts from the host's");
-	if (mount("tmpfs", place->at, "tmpfs", MS_NOSUID, "mode=0755,size=1m,nr_inodes=1k") < 0 || chdir(place->at) < 0)
+	if (mount("tmpfs", place->at, "tmpfs", MS_NOSUID, "mode=0755,size=1m,nr_inodes=1k") < 0 ||
+	    chdir(place->at) < 0)
 		return err_sys(err, "mount a new root on %s", place->at);
 	r = dirs(err);
 	if (r == 0)

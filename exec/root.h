@@ -14,8 +14,8 @@
 #define ROOT_RUN_BYTES (32ull * 1024 * 1024) /* of /run/garth: code, reports */
 
 struct root_place {
-	const char *at;       /* an empty folder of the host, on which the new root is put together */
-	const char *etc;      /* exec/etc.h */
+	const char *at;  /* an empty folder of the host, on which the new root is put together */
+	const char *etc; /* exec/etc.h */
 	const char *data_dir; /* DIR: no host path may lead into it */
 	int tree_fd;          /* a detached clone of the workspace's mount */
 };

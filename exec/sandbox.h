@@ -28,7 +28,7 @@
 
 struct sb_plan {
 	uint64_t sandbox;
-	char name[ID_TEXT_SIZE];     /* "sb_...": of its cgroups */
+	char name[ID_TEXT_SIZE]; /* "sb_...": of its cgroups */
 	char ws[IDENT_SIZE], agent[IDENT_SIZE];
 	uint32_t agent_block, uid_base, gid_base;
 	bool live;
@@ -44,8 +44,8 @@ struct sb_plan {
 };
 
 /* Check the request; gid_base comes with sb_plan_gids. 0, -EINVAL with a sentence that names the field, -ENOMEM. */
-must_check int sb_plan_make(const struct msg_sb_create *m, struct bytes tail, uint32_t uid_base, struct sb_plan *ret,
-			    struct err *err);
+must_check int sb_plan_make(const struct msg_sb_create *m, struct bytes tail, uint32_t uid_base,
+			    struct sb_plan *ret, struct err *err);
 void sb_plan_gids(struct sb_plan *p, uint32_t gid_base);
 void sb_plan_fini(struct sb_plan *p);
 
@@ -53,7 +53,7 @@ void sb_plan_fini(struct sb_plan *p);
 must_check int sb_host_path_check(const char *path, struct err *err);
 
 /* The limits as the kernel gets them; also for sb_limit. */
-must_check int sb_limits_make(uint64_t memory, uint32_t pids, uint32_t cpus_milli, struct cgroup_limits *ret,
-			      struct err *err);
+must_check int sb_limits_make(uint64_t memory, uint32_t pids, uint32_t cpus_milli,
+			      struct cgroup_limits *ret, struct err *err);
 
 #endif

@@ -18,7 +18,8 @@
 #define ASIDE ".gone."
 
 /* A folder with exactly this owner and mode, whatever the umask or the parent's setgid bit would make of it. */
-static int folder(int dir_fd, const char *name, uint32_t uid, uint32_t gid, unsigned mode, int *ret_fd, struct err *err)
+static int folder(int dir_fd, const char *name, uint32_t uid, uint32_t gid, unsigned mode,
+		  int *ret_fd, struct err *err)
 {
 	autofd fd = -1;
 
@@ -58,7 +59,10 @@ static int zones(int ws_fd, uint32_t uid_base, struct err *err)
 		const char *name;
 		uint32_t uid;
 		unsigned mode;
-	} rows[] = { { "input", ids_agent_uid(uid_base, 0, IDS_UID_ROOT), 0775 }, { "output", fs, 0775 }, { "agents", fs, 0755 }, { "logs", fs, 0755 } };
+	} rows[] = { { "input", ids_agent_uid(uid_base, 0, IDS_UID_ROOT), 0775 },
+		     { "output", fs, 0775 },
+		     { "agents", fs, 0755 },
+		     { "logs", fs, 0755 } };
 	autofd data = -1;
 	int r = folder(ws_fd, "data", fs, gid, 0775, &data, err);
 

@@ -15,7 +15,8 @@
 must_check int store_open(int data_fd, uint32_t api_gid, struct err *err);
 
 /* workspaces/NAME and all in it. -EEXIST; nothing is left on failure. */
-must_check int store_make(int data_fd, const char *name, uint32_t uid_base, uint32_t api_gid, struct err *err);
+must_check int store_make(int data_fd, const char *name, uint32_t uid_base, uint32_t api_gid,
+			  struct err *err);
 
 /* Put it aside at once, under a name that no workspace can have; ret_aside (64 bytes) for store_burn. -ENOENT is no error: "". */
 must_check int store_aside(int data_fd, const char *name, char ret_aside[64], struct err *err);

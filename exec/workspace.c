@@ -92,7 +92,8 @@ static void give_client(struct workspace *w, struct ask *a)
 	int r = fd_seqpair(pair);
 
 	if (r == 0) {
-		r = conn_send(&w->f, MSG_FS_CLIENT, 0, bytes_of(&body, sizeof body), bytes_of(NULL, 0), &pair[0], 1);
+		r = conn_send(&w->f, MSG_FS_CLIENT, 0, bytes_of(&body, sizeof body),
+			      bytes_of(NULL, 0), &pair[0], 1);
 		(void)close(pair[0]);
 		if (r == 0)
 			ask_answer_fd(w->d, a, bytes_of(&ok, sizeof ok), pair[1]);
@@ -148,7 +149,8 @@ static void keeper_ended(void *ctx, int status)
 	struct workspace *w = ctx;
 
 	if (w->state != WS_STOPPING)
-		workspace_down(w, WIFSIGNALED(status) ? "garth-keeper was killed" : "garth-keeper ended");
+		workspace_down(w, WIFSIGNALED(status) ? "garth-keeper was killed"
+						      : "garth-keeper ended");
 	ended(w);
 }
 
@@ -157,7 +159,8 @@ void workspace_down(struct workspace *w, const char *why)
 	struct msg_ws_gone gone = { { 0 } };
 	bool was_up = w->state == WS_UP;
 
-	if (w->state == WS_OFF || w->state == WS_WAITING || (w->state == WS_STOPPING && !w->stop_sent && !w->want_stop))
+	if (w->state == WS_OFF || w->state == WS_WAITING ||
+	    (w->state == WS_STOPPING && !w->stop_sent && !w->want_stop))
 		return;
 	log_warn("workspace is down: ws=%s why=\"%s\"", w->name, why);
 	if (w->why.code == 0)
@@ -287,7 +290,8 @@ static int fs_take(void *ctx, struct wire_msg *m)
 	if (answer && type == MSG_FS_STOP && w->stop_sent) {
 		w->clean = msg_status_of(m) == 0;
 		if (!w->clean)
-			log_error("garth-fs stopped badly: ws=%s status=%d", w->name, msg_status_of(m));
+			log_error("garth-fs stopped badly: ws=%s status=%d", w->name,
+				  msg_status_of(m));
 		return 0;
 	}
 	return -EBADMSG;
@@ -297,8 +301,20 @@ static _Noreturn void keeper_exec(struct workspace *w, int k_fd, int f_fd)
 {
 	char program[PATH_LEN_MAX + 1], base[16], store[PATH_LEN_MAX + 1], ring[PATH_LEN_MAX + 1];
 	const struct daemon_config *c = &w->d->cfg;
-	char *const env[] = { (char[]){ "PATH=/usr/local/bin:/usr/bin:/bin" }, (char[]){ "LANG=C.UTF-8" }, NULL };
-	char *argv[] = { (char[]){ KEEPER }, (char[]){ "--ws" }, w->name, (char[]){ "--uid-base" }, base, (char[]){ "--store" }, store, (char[]){ "--ring" }, ring, (char[]){ "--libexec" }, NULL, NULL };
+	char *const env[] = { (char[]){ "PATH=/usr/local/bin:/usr/bin:/bin" },
+			      (char[]){ "LANG=C.UTF-8" }, NULL };
+	char *argv[] = { (char[]){ KEEPER },
+			 (char[]){ "--ws" },
+			 w->name,
+			 (char[]){ "--uid-base" },
+			 base,
+			 (char[]){ "--store" },
+			 store,
+			 (char[]){ "--ring" },
+			 ring,
+			 (char[]){ "--libexec" },
+			 NULL,
+			 NULL };
 	char libexec[PATH_LEN_MAX + 1];
 	int fds[] = { k_fd, f_fd }, none = -1, null_fd;
 	sigset_t empty;
@@ -434,7 +450,8 @@ void workspace_stop(struct workspace *w)
 	w->stop_sent = true;
 	w->state = WS_STOPPING;
 	reactor_timer_set(&w->d->loop, &w->timer, WS_STOP_NS, stop_late, w);
-	(void)conn_send(&w->f, MSG_FS_STOP, ++w->d->next_id, bytes_of(&body, sizeof body), bytes_of(NULL, 0), NULL, 0);
+	(void)conn_send(&w->f, MSG_FS_STOP, ++w->d->next_id, bytes_of(&body, sizeof body),
+			bytes_of(NULL, 0), NULL, 0);
 	unmount(w);
 }
 

@@ -13,7 +13,9 @@
 #include "exec/daemon.h"
 #include "exec/reap.h"
 
-#define WS_START_NS (60 * NS_PER_S)  /* keeper and garth-fs ready: after a crash garth-fs looks through all files */
+#define WS_START_NS \
+	(60 *       \
+	 NS_PER_S) /* keeper and garth-fs ready: after a crash garth-fs looks through all files */
 #define WS_STOP_NS (60 * NS_PER_S)   /* garth-fs drained and committed */
 #define WS_STEADY_NS (10 * NS_PER_S) /* up for so long: earlier failures are forgotten */
 #define WS_WAITERS_MAX 256u          /* WS_OPEN questions that wait for it */
@@ -32,15 +34,15 @@ struct workspace {
 	struct conn k, f;       /* the keeper's and garth-fs's sockets */
 	int mount_fd;           /* -1: not mounted */
 	bool fs_ready;
-	bool want_stop;         /* orderly: as soon as its sandboxes are gone */
-	bool stop_sent, clean;  /* FS_STOP has been sent; was answered well */
+	bool want_stop;        /* orderly: as soon as its sandboxes are gone */
+	bool stop_sent, clean; /* FS_STOP has been sent; was answered well */
 	int64_t up_ns;
 	unsigned failures;
 	struct reactor_timer timer;
-	struct err why;         /* of the last failure */
+	struct err why; /* of the last failure */
 	unsigned waiting;
 	struct ask waiters[WS_WAITERS_MAX];
-	struct ask remove;      /* WS_DELETE */
+	struct ask remove; /* WS_DELETE */
 };
 
 /* The workspace in memory; loaded from the ids where it is not yet. NULL: no such, or no memory. */

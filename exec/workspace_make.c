@@ -26,7 +26,8 @@ void workspace_create(struct daemon *d, const char *name, struct ask a)
 	if (r == 0) {
 		r = store_make(d->data_fd, name, base, d->cfg.api_gid, &err);
 		if (r < 0 && ids_release(&d->ids, name, NULL) < 0)
-			log_error("ids of a workspace that was not made stay reserved: ws=%s", name);
+			log_error("ids of a workspace that was not made stay reserved: ws=%s",
+				  name);
 	}
 	ask_answer(d, &a, r, &err);
 }
@@ -105,7 +106,10 @@ void workspace_delete(struct workspace *w, struct ask a)
 	struct err err = { 0 };
 
 	if (w->remove.type || w->d->stopping) {
-		ask_answer(w->d, &a, err_set(&err, -EBUSY, "the workspace %s is being deleted or stopped already", w->name), &err);
+		ask_answer(w->d, &a,
+			   err_set(&err, -EBUSY,
+				   "the workspace %s is being deleted or stopped already", w->name),
+			   &err);
 		return;
 	}
 	w->remove = a;

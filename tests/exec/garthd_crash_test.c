@@ -47,7 +47,8 @@ static void usable_again(struct rig *g, const char *ws)
 	}
 	assert_true(fs >= 0);
 	guest = rig_need_sandbox(g, &m);
-	assert_string_equal(rig_step(guest, "echo again; ls /workspace/output")->out, "again\nkept\n");
+	assert_string_equal(rig_step(guest, "echo again; ls /workspace/output")->out,
+			    "again\nkept\n");
 	(void)close(guest);
 	(void)close(fs);
 	assert_int_equal(rig_kill(g, m.sandbox), 0);
@@ -59,7 +60,9 @@ static void kill_program(struct rig *g, const char *program, int sig)
 	int fs = rig_ready_ws(g, "crash");
 	struct msg_sb_create m = rig_request("crash", 1);
 	int guest = rig_need_sandbox(g, &m), out;
-	const char *const argv[] = { "/bin/sh", "-c", "echo x > /workspace/output/kept; echo started; sleep 100", NULL };
+	const char *const argv[] = { "/bin/sh", "-c",
+				     "echo x > /workspace/output/kept; echo started; sleep 100",
+				     NULL };
 	const struct msg_sb_gone *gone;
 	char byte;
 	pid_t pid = rig_find(g, program), init = rig_find(g, "garth-init");
@@ -163,7 +166,9 @@ static void test_garth_fs_stopped_is_noticed(void **state)
 	}
 	(void)kill(stopped, SIGSTOP);
 	/* ask for both without waiting: the stuck one fails in time, the other at once */
-	assert_int_equal(wire_send(g->api, MSG_SB_CREATE, 7, bytes_of(&m, sizeof m), bytes_of(NULL, 0), NULL, 0), 0);
+	assert_int_equal(wire_send(g->api, MSG_SB_CREATE, 7, bytes_of(&m, sizeof m),
+				   bytes_of(NULL, 0), NULL, 0),
+			 0);
 	t0 = clock_mono_ns();
 	guest = rig_need_sandbox(g, &n);
 	assert_true(clock_mono_ns() - t0 < 3 * NS_PER_S);
@@ -182,9 +187,14 @@ static void test_garthd_killed_nothing_lives_on(void **state)
 	int fs = rig_ready_ws(g, "crash");
 	struct msg_sb_create m = rig_request("crash", 1);
 	int guest = rig_need_sandbox(g, &m);
-	pid_t all[3] = { rig_find(g, "garth-fs"), rig_find(g, "garth-keeper"), rig_find(g, "garth-init") };
+	pid_t all[3] = { rig_find(g, "garth-fs"), rig_find(g, "garth-keeper"),
+			 rig_find(g, "garth-init") };
 
-	assert_string_equal(rig_step(guest, "echo x > /workspace/output/kept; setsid sleep 1000 >/dev/null 2>&1 &")->out, "");
+	assert_string_equal(
+		rig_step(guest,
+			 "echo x > /workspace/output/kept; setsid sleep 1000 >/dev/null 2>&1 &")
+			->out,
+		"");
 	(void)kill(g->pid, SIGKILL);
 	(void)waitpid(g->pid, NULL, 0);
 	(void)close(guest);
@@ -252,7 +262,8 @@ static void test_stop_with_running_sandboxes(void **state)
 	int fs = rig_ready_ws(g, "crash");
 	struct msg_sb_create m = rig_request("crash", 1);
 	int guest = rig_need_sandbox(g, &m);
-	const char *const argv[] = { "/bin/sh", "-c", "while :; do echo x >> /workspace/output/busy; done", NULL };
+	const char *const argv[] = { "/bin/sh", "-c",
+				     "while :; do echo x >> /workspace/output/busy; done", NULL };
 	int out = rig_spawn_step(guest, 0, 1000, argv);
 
 	assert_true(out >= 0);
@@ -288,17 +299,24 @@ static void test_workspace_deleted_and_made_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_garth_fs_killed_workspace_comes_back, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_keeper_killed_workspace_comes_back, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_garth_fs_dies_again_and_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_garth_fs_killed_workspace_comes_back, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_keeper_killed_workspace_comes_back, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_garth_fs_dies_again_and_again, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_init_killed_sandbox_is_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_garth_fs_stopped_is_noticed, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_garthd_killed_nothing_lives_on, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_garthd_killed_sweep_leaves_nothing, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_api_new_ends_the_old_ones_sandboxes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_garthd_killed_nothing_lives_on, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_garthd_killed_sweep_leaves_nothing, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_api_new_ends_the_old_ones_sandboxes, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_supervisor_gone_garthd_ends, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stop_with_running_sandboxes, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_workspace_deleted_and_made_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_workspace_deleted_and_made_again, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

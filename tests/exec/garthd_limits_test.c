@@ -40,7 +40,9 @@ static void stat_of(uint64_t sandbox, struct msg_sb_stat_reply *ret)
 
 static void limit(uint64_t sandbox, uint64_t memory, uint32_t pids, uint32_t cpus_milli, int want)
 {
-	struct msg_sb_limit m = { .sandbox = sandbox, .memory = memory, .pids = pids, .cpus_milli = cpus_milli };
+	struct msg_sb_limit m = {
+		.sandbox = sandbox, .memory = memory, .pids = pids, .cpus_milli = cpus_milli
+	};
 	int r = RIG_ASK(&rig, MSG_SB_LIMIT, m);
 
 	if (r != want)
@@ -107,7 +109,8 @@ static void test_files_in_tmp_count_as_memory_and_have_a_size(void **state)
 	(void)state;
 	m.tmp = 4 * MIB;
 	g = rig_need_sandbox(&rig, &m);
-	r = rig_step(g, "for d in /tmp /dev/shm /home/user; do head -c 6M /dev/zero > $d/big 2>/dev/null || stat -c %s $d/big; done");
+	r = rig_step(g, "for d in /tmp /dev/shm /home/user; do head -c 6M /dev/zero > $d/big "
+			"2>/dev/null || stat -c %s $d/big; done");
 	assert_string_equal(r->out, "4194304\n4194304\n4194304\n");
 	end(g, m.sandbox);
 }
@@ -122,7 +125,9 @@ static void test_pids_are_refused_and_counted(void **state)
 	(void)state;
 	m.pids = 10;
 	g = rig_need_sandbox(&rig, &m);
-	r = rig_step(g, "exec python3 -c '\nimport os, time\nn = 0\ntry:\n  while True:\n    if os.fork() == 0: time.sleep(1); os._exit(0)\n    n += 1\nexcept BlockingIOError as e: print(n, e.errno)'");
+	r = rig_step(g, "exec python3 -c '\nimport os, time\nn = 0\ntry:\n  while True:\n    if "
+			"os.fork() == 0: time.sleep(1); os._exit(0)\n    n += 1\nexcept "
+			"BlockingIOError as e: print(n, e.errno)'");
 	if (strcmp(r->out, "10 11\n") != 0 && strcmp(r->out, "9 11\n") != 0)
 		fail_msg("%s", r->out);
 	stat_of(m.sandbox, &s);
@@ -197,7 +202,9 @@ static void test_sandboxes_have_a_number(void **state)
 static void test_fork_bomb_with_daemons_is_dead_when_kill_answers(void **state)
 {
 	struct msg_sb_create m = rig_request("limits", 1);
-	const char *const argv[] = { "/bin/sh", "-c", "bomb() { setsid sleep 100 & bomb & bomb; }; bomb 2>/dev/null", NULL };
+	const char *const argv[] = { "/bin/sh", "-c",
+				     "bomb() { setsid sleep 100 & bomb & bomb; }; bomb 2>/dev/null",
+				     NULL };
 	struct msg_sb_stat_reply s = { 0 };
 	int64_t t0;
 	int g, out;
@@ -237,7 +244,8 @@ static void test_bad_requests_leave_nothing(void **state)
 static int with_path(struct msg_sb_create *m, const char *path)
 {
 	m->host_paths = 1;
-	return rig_ask(&rig, rig.api, MSG_SB_CREATE, m, sizeof *m, bytes_of(path, strlen(path) + 1), NULL, 0);
+	return rig_ask(&rig, rig.api, MSG_SB_CREATE, m, sizeof *m, bytes_of(path, strlen(path) + 1),
+		       NULL, 0);
 }
 
 static void test_host_paths_are_shown_read_only(void **state)
@@ -254,7 +262,8 @@ static void test_host_paths_are_shown_read_only(void **state)
 	rig_write(script, "tool\n");
 	assert_int_equal(with_path(&m, dir), 0);
 	g = wire_take_fd(&rig.reply, 0);
-	(void)snprintf(script, sizeof script, "cat %s/tool; touch %s/new 2>/dev/null || echo ro", dir, dir);
+	(void)snprintf(script, sizeof script, "cat %s/tool; touch %s/new 2>/dev/null || echo ro",
+		       dir, dir);
 	r = rig_step(g, script);
 	assert_string_equal(r->out, "tool\nro\n");
 	end(g, m.sandbox);

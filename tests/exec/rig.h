@@ -40,7 +40,7 @@ struct rig {
 	char base[64], data[80], run[96], bin[PATH_LEN_MAX + 1];
 	char server[24];
 	pid_t pid;
-	int up, api; /* sockets */
+	int up, api;          /* sockets */
 	struct wire_msg note; /* the last thing garthd said unasked */
 	struct wire_msg reply;
 };
@@ -75,12 +75,15 @@ static inline void rig_spawn(struct rig *g, int up_theirs)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)setpgid(0, 0);
 	(void)dup2(up_theirs, 3);
-	(void)execl(program, "garthd", "--data", g->data, "--run", g->run, "--ids", ids, "--api-gid", "1879048192", "--sandboxes", "8", "--libexec", g->bin, (char *)NULL);
+	(void)execl(program, "garthd", "--data", g->data, "--run", g->run, "--ids", ids,
+		    "--api-gid", "1879048192", "--sandboxes", "8", "--libexec", g->bin,
+		    (char *)NULL);
 	_exit(127);
 }
 
 /* Ask over a socket and keep what comes unasked meanwhile. The reply is g->reply. */
-static inline int rig_ask(struct rig *g, int sock, uint16_t type, const void *body, size_t len, struct bytes tail, const int *fds, unsigned nfds)
+static inline int rig_ask(struct rig *g, int sock, uint16_t type, const void *body, size_t len,
+			  struct bytes tail, const int *fds, unsigned nfds)
 {
 	static uint64_t id = 100;
 	int r = wire_send(sock, type, ++id, bytes_of(body, len), tail, fds, nfds);
@@ -99,7 +102,8 @@ static inline int rig_ask(struct rig *g, int sock, uint16_t type, const void *bo
 	return r;
 }
 
-#define RIG_ASK(g, type, body) rig_ask((g), (g)->api, (type), &(body), sizeof(body), bytes_of(NULL, 0), NULL, 0)
+#define RIG_ASK(g, type, body) \
+	rig_ask((g), (g)->api, (type), &(body), sizeof(body), bytes_of(NULL, 0), NULL, 0)
 
 /* The sentence of a reply that failed. */
 static inline const char *rig_sentence(struct rig *g)
@@ -107,7 +111,9 @@ static inline const char *rig_sentence(struct rig *g)
 	static char text[300];
 	struct bytes t = msg_tail(&g->reply);
 
-	(void)snprintf(text, sizeof text, "%.*s", (int)(t.len < sizeof text ? t.len : sizeof text - 1), t.p ? (const char *)t.p : "");
+	(void)snprintf(text, sizeof text, "%.*s",
+		       (int)(t.len < sizeof text ? t.len : sizeof text - 1),
+		       t.p ? (const char *)t.p : "");
 	return text;
 }
 
@@ -139,7 +145,8 @@ static inline void rig_new_api(struct rig *g)
 	if (g->api >= 0)
 		(void)close(g->api);
 	g->api = pair[0];
-	assert_int_equal(rig_ask(g, g->up, MSG_API_NEW, &m, sizeof m, bytes_of(NULL, 0), &pair[1], 1), 0);
+	assert_int_equal(
+		rig_ask(g, g->up, MSG_API_NEW, &m, sizeof m, bytes_of(NULL, 0), &pair[1], 1), 0);
 	(void)close(pair[1]);
 }
 
@@ -220,7 +227,8 @@ static inline void rig_clean(struct rig *g)
 	(void)snprintf(program, sizeof program, "%s/garthd", g->bin);
 	pid = fork();
 	if (pid == 0) {
-		(void)execl(program, "garthd", "--data", g->data, "--run", g->run, "--sweep", (char *)NULL);
+		(void)execl(program, "garthd", "--data", g->data, "--run", g->run, "--sweep",
+			    (char *)NULL);
 		_exit(127);
 	}
 	(void)waitpid(pid, NULL, 0);
@@ -313,7 +321,8 @@ static inline unsigned rig_left(const struct rig *g)
 	if (f)
 		(void)fclose(f);
 	for (size_t i = 0; i < sizeof trees / sizeof trees[0]; i++) {
-		(void)snprintf(path, sizeof path, "/sys/fs/cgroup/%s/garth/%s", trees[i], g->server);
+		(void)snprintf(path, sizeof path, "/sys/fs/cgroup/%s/garth/%s", trees[i],
+			       g->server);
 		n += stat(path, &st) == 0;
 	}
 	return n;
@@ -356,7 +365,15 @@ static inline int rig_ready_ws(struct rig *g, const char *name)
 
 static inline struct msg_sb_create rig_request(const char *ws, uint32_t block)
 {
-	struct msg_sb_create m = { .sandbox = id_make(), .agent_block = block, .live = 1, .memory = RIG_MEMORY, .pids = 32, .cpus_milli = 2000, .tmp = 16u << 20, .open_files = 256, .lifetime_ns = 60 * NS_PER_S };
+	struct msg_sb_create m = { .sandbox = id_make(),
+				   .agent_block = block,
+				   .live = 1,
+				   .memory = RIG_MEMORY,
+				   .pids = 32,
+				   .cpus_milli = 2000,
+				   .tmp = 16u << 20,
+				   .open_files = 256,
+				   .lifetime_ns = 60 * NS_PER_S };
 
 	(void)snprintf(m.ws, sizeof m.ws, "%s", ws);
 	(void)snprintf(m.agent, sizeof m.agent, "%s", block ? "tester" : "operator");
@@ -407,8 +424,14 @@ static inline void rig_put(struct buf *b, const char *s)
 /* Start argv as step k; the read end of its output, or a negative errno. */
 static inline int rig_spawn_step(int guest, unsigned k, uint32_t uid, const char *const *argv)
 {
-	static const char *const env[] = { "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/user", "LANG=C.UTF-8", NULL };
-	struct msg_spawn m = { .step = 1000 + k, .uid = uid, .gid = IDS_STEP_GID + k, .umask = 002, .file_max = 1u << 30, .open_files = 256 };
+	static const char *const env[] = { "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/user",
+					   "LANG=C.UTF-8", NULL };
+	struct msg_spawn m = { .step = 1000 + k,
+			       .uid = uid,
+			       .gid = IDS_STEP_GID + k,
+			       .umask = 002,
+			       .file_max = 1u << 30,
+			       .open_files = 256 };
 	static struct wire_msg reply;
 	struct err err = { 0 };
 	autofd null = open("/dev/null", O_RDWR | O_CLOEXEC), body_fd = -1;
@@ -429,7 +452,8 @@ static inline int rig_spawn_step(int guest, unsigned k, uint32_t uid, const char
 		int fds[] = { null, ends[1], ends[1], body_fd };
 
 		wire_msg_init(&reply);
-		r = msg_ask(guest, MSG_SPAWN, bytes_of(&m, sizeof m), bytes_of(NULL, 0), fds, 4, PEER_API, PEER_G, &reply, RIG_MS, &err);
+		r = msg_ask(guest, MSG_SPAWN, bytes_of(&m, sizeof m), bytes_of(NULL, 0), fds, 4,
+			    PEER_API, PEER_G, &reply, RIG_MS, &err);
 		wire_msg_fini(&reply);
 	}
 	(void)close(ends[1]);

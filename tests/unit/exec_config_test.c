@@ -15,8 +15,11 @@
 
 static void test_config_whole(void **state)
 {
-	static const char text[] = "data: /srv/garth\nlisten: \"[::1]:81\"\nids: [200000, 1000000]\nlimits: { sandboxes: 9, queue: 0 }\n"
-				   "keys:\n  - { role: auditor, workspace: w, label: x, sha256: " SHA " }\n  - { role: admin, sha256: " SHA " }\n";
+	static const char text[] =
+		"data: /srv/garth\nlisten: \"[::1]:81\"\nids: [200000, 1000000]\nlimits: { "
+		"sandboxes: 9, queue: 0 }\n"
+		"keys:\n  - { role: auditor, workspace: w, label: x, sha256: " SHA
+		" }\n  - { role: admin, sha256: " SHA " }\n";
 	struct config *c = calloc(1, sizeof *c);
 	struct err err = { 0 };
 
@@ -89,9 +92,18 @@ static void test_config_listen(void **state)
 		const char *text, *addr;
 		int port; /* -1: refused */
 	} rows[] = {
-		{ "127.0.0.1:0", "127.0.0.1", 0 }, { "0.0.0.0:80", "0.0.0.0", 80 }, { "[::]:65535", "::", 65535 }, { "localhost:1", "127.0.0.1", 1 },
-		{ "::1:80", "", -1 },		   { "127.0.0.1", "", -1 },	    { ":80", "", -1 },		   { "[]:80", "", -1 },
-		{ "example.org:80", "", -1 },	   { "127.0.0.1:", "", -1 },	    { "127.0.0.1:-1", "", -1 },	   { "127.0.0.1:80x", "", -1 },
+		{ "127.0.0.1:0", "127.0.0.1", 0 },
+		{ "0.0.0.0:80", "0.0.0.0", 80 },
+		{ "[::]:65535", "::", 65535 },
+		{ "localhost:1", "127.0.0.1", 1 },
+		{ "::1:80", "", -1 },
+		{ "127.0.0.1", "", -1 },
+		{ ":80", "", -1 },
+		{ "[]:80", "", -1 },
+		{ "example.org:80", "", -1 },
+		{ "127.0.0.1:", "", -1 },
+		{ "127.0.0.1:-1", "", -1 },
+		{ "127.0.0.1:80x", "", -1 },
 		{ "", "", -1 },
 	};
 	struct config *c = calloc(1, sizeof *c);

@@ -124,10 +124,10 @@ static void test_ids_bad_lines_are_refused(void **state)
 		{ "range 1000000000 4096\n", -EINVAL },
 		{ "ws one 1000004096\n", 0 },
 		{ "ws one 1000004096\nfree one 1000004096\nws one 1000004096\n", 0 },
-		{ "ws one 1000000000\n", -EINVAL },  /* garth-api's own block */
-		{ "ws one 1000004097\n", -EINVAL },  /* not at a block */
-		{ "ws one 999999999\n", -EINVAL },   /* outside */
-		{ "ws one 1000270336\n", -EINVAL },  /* reaches past the end */
+		{ "ws one 1000000000\n", -EINVAL }, /* garth-api's own block */
+		{ "ws one 1000004097\n", -EINVAL }, /* not at a block */
+		{ "ws one 999999999\n", -EINVAL },  /* outside */
+		{ "ws one 1000270336\n", -EINVAL }, /* reaches past the end */
 		{ "ws one 1000004096\nws one 1000143360\n", -EINVAL },
 		{ "ws one 1000004096\nws two 1000008192\n", -EINVAL }, /* overlaps */
 		{ "free one 1000004096\n", -EINVAL },
@@ -175,7 +175,8 @@ static void test_ids_gid_blocks_never_meet_a_workspace(void **state)
 	assert_int_equal(ids_open(p->fd, FIRST, COUNT, &x, &err), 0);
 	assert_int_equal(ids_reserve(&x, "one", &base, &err), 0);
 	while (ids_gid_take(&x, &gid) == 0) {
-		assert_true(gid >= base + IDS_WS_BLOCKS * IDS_BLOCK && gid <= FIRST + COUNT - IDS_BLOCK);
+		assert_true(gid >= base + IDS_WS_BLOCKS * IDS_BLOCK &&
+			    gid <= FIRST + COUNT - IDS_BLOCK);
 		last = gid;
 		n++;
 	}
@@ -206,13 +207,17 @@ static void test_ids_gid_block_comes_back_late(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_ids_reserve_is_kept_over_a_restart, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ids_reserve_past_the_range_is_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ids_reserve_is_kept_over_a_restart, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_ids_reserve_past_the_range_is_refused, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_ids_cut_last_line_is_dropped, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ids_bad_lines_are_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ids_small_range_is_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ids_gid_blocks_never_meet_a_workspace, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ids_gid_block_comes_back_late, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ids_gid_blocks_never_meet_a_workspace, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_ids_gid_block_comes_back_late, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

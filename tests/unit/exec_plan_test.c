@@ -19,7 +19,17 @@
 
 static struct msg_sb_create good(void)
 {
-	struct msg_sb_create m = { .sandbox = 77, .ws = "w", .agent = "a", .agent_block = 3, .live = 1, .memory = 1u << 30, .pids = 256, .cpus_milli = 2000, .tmp = 1u << 28, .open_files = 1024, .lifetime_ns = NS_PER_S };
+	struct msg_sb_create m = { .sandbox = 77,
+				   .ws = "w",
+				   .agent = "a",
+				   .agent_block = 3,
+				   .live = 1,
+				   .memory = 1u << 30,
+				   .pids = 256,
+				   .cpus_milli = 2000,
+				   .tmp = 1u << 28,
+				   .open_files = 1024,
+				   .lifetime_ns = NS_PER_S };
 
 	return m;
 }
@@ -39,7 +49,9 @@ static void test_plan_of_a_good_request(void **state)
 	assert_int_equal(p.limits.pids, 256 + SB_PIDS_OWN);
 	sb_plan_gids(&p, 1881501696u);
 	assert_string_equal(p.uid_map, "0 1879064576 4095\n65534 1879068671 1\n");
-	assert_string_equal(p.gid_map, "0 1881501696 4031\n60000 1881505727 64\n65534 1881505791 1\n70000 1879187458 1\n");
+	assert_string_equal(
+		p.gid_map,
+		"0 1881501696 4031\n60000 1881505727 64\n65534 1881505791 1\n70000 1879187458 1\n");
 	assert_string_equal(p.task, ".garth.task.1881501696");
 	sb_plan_fini(&p);
 	sb_plan_fini(&p);
@@ -51,7 +63,12 @@ static void test_plan_bad_requests_are_refused(void **state)
 	static const struct {
 		int what;
 		const char *word;
-	} rows[] = { { 0, "sandbox" }, { 1, "agent_block" }, { 2, "live" }, { 3, "memory" }, { 4, "memory" }, { 5, "pids" }, { 6, "cpus" }, { 7, "tmp" }, { 8, "open_files" }, { 9, "lifetime" }, { 10, "host_paths" }, { 11, "text" }, { 12, "workspace" }, { 13, "agent" }, { 14, "host_paths" }, { 15, "lifetime" }, { 16, "pids" } };
+	} rows[] = { { 0, "sandbox" },    { 1, "agent_block" }, { 2, "live" },
+		     { 3, "memory" },     { 4, "memory" },      { 5, "pids" },
+		     { 6, "cpus" },       { 7, "tmp" },         { 8, "open_files" },
+		     { 9, "lifetime" },   { 10, "host_paths" }, { 11, "text" },
+		     { 12, "workspace" }, { 13, "agent" },      { 14, "host_paths" },
+		     { 15, "lifetime" },  { 16, "pids" } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -92,11 +109,30 @@ static void test_host_path_check(void **state)
 		const char *path;
 		int want;
 	} rows[] = {
-		{ "/opt/venv", 0 },	{ "/srv", 0 },	       { "/home/alice/venv", 0 }, { "/usr/local/lib/x", 0 }, { "/procs", 0 },
-		{ "/", -EINVAL },	{ "", -EINVAL },       { "opt", -EINVAL },	  { "/opt/../etc", -EINVAL }, { "/opt//x", -EINVAL },
-		{ "/opt/", -EINVAL },	{ "/proc", -EINVAL },  { "/proc/1", -EINVAL },	  { "/sys", -EINVAL },	      { "/dev/shm", -EINVAL },
-		{ "/run/garth", -EINVAL }, { "/workspace", -EINVAL }, { "/home/user", -EINVAL }, { "/home", -EINVAL },    { "/usr", -EINVAL },
-		{ "/etc/ssh", -EINVAL }, { "/tmp/x", -EINVAL }, { "/root", -EINVAL },	  { "/./opt", -EINVAL },
+		{ "/opt/venv", 0 },
+		{ "/srv", 0 },
+		{ "/home/alice/venv", 0 },
+		{ "/usr/local/lib/x", 0 },
+		{ "/procs", 0 },
+		{ "/", -EINVAL },
+		{ "", -EINVAL },
+		{ "opt", -EINVAL },
+		{ "/opt/../etc", -EINVAL },
+		{ "/opt//x", -EINVAL },
+		{ "/opt/", -EINVAL },
+		{ "/proc", -EINVAL },
+		{ "/proc/1", -EINVAL },
+		{ "/sys", -EINVAL },
+		{ "/dev/shm", -EINVAL },
+		{ "/run/garth", -EINVAL },
+		{ "/workspace", -EINVAL },
+		{ "/home/user", -EINVAL },
+		{ "/home", -EINVAL },
+		{ "/usr", -EINVAL },
+		{ "/etc/ssh", -EINVAL },
+		{ "/tmp/x", -EINVAL },
+		{ "/root", -EINVAL },
+		{ "/./opt", -EINVAL },
 	};
 
 	(void)state;
@@ -110,12 +146,16 @@ static void test_cgroups_parse(void **state)
 	static const char v1[] =
 		"30 24 0:26 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu\n"
 		"31 24 0:27 / /sys/fs/cgroup/cpuacct rw,relatime - cgroup cgroup rw,cpuacct\n"
-		"33 24 0:29 / /sys/fs/cgroup/memory rw,relatime shared:5 - cgroup cgroup rw,memory\n"
+		"33 24 0:29 / /sys/fs/cgroup/memory rw,relatime shared:5 - cgroup cgroup "
+		"rw,memory\n"
 		"36 24 0:32 / /sys/fs/cgroup/pids rw,relatime - cgroup cgroup rw,pids\n"
 		"38 24 0:34 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n";
-	static const char joined[] = "30 24 0:26 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n";
-	static const char v2[] = "1 2 0:26 / /mnt/a\\040b rw - cgroup2 none rw,nsdelegate\n1 2 0:26 / /twice rw - cgroup2 none rw\n";
-	static const char other[] = "1 2 0:3 / /proc rw - proc proc rw\n30 24 0:26 / /c rw - cgroup cgroup rw,cpuset\nnonsense\n\n - \n";
+	static const char joined[] =
+		"30 24 0:26 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n";
+	static const char v2[] = "1 2 0:26 / /mnt/a\\040b rw - cgroup2 none rw,nsdelegate\n1 2 "
+				 "0:26 / /twice rw - cgroup2 none rw\n";
+	static const char other[] = "1 2 0:3 / /proc rw - proc proc rw\n30 24 0:26 / /c rw - "
+				    "cgroup cgroup rw,cpuset\nnonsense\n\n - \n";
 	struct cgroups x;
 
 	(void)state;
@@ -141,11 +181,13 @@ static void test_handle_check(void **state)
 	static const struct {
 		uint32_t type, len;
 		int want;
-	} rows[] = { { 1, 8, 0 }, { 1, 128, 0 }, { 1, 0, -EBADMSG }, { 1, 129, -EBADMSG }, { 256, 8, -EBADMSG }, { 255, 1, 0 } };
+	} rows[] = { { 1, 8, 0 },          { 1, 128, 0 },        { 1, 0, -EBADMSG },
+		     { 1, 129, -EBADMSG }, { 256, 8, -EBADMSG }, { 255, 1, 0 } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		struct msg_handle_open m = { .handle_type = rows[i].type, .handle_len = rows[i].len };
+		struct msg_handle_open m = { .handle_type = rows[i].type,
+					     .handle_len = rows[i].len };
 
 		if (keeper_handle_check(&m) != rows[i].want)
 			fail_msg("row %zu", i);
@@ -155,8 +197,10 @@ static void test_handle_check(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plan_of_a_good_request), cmocka_unit_test(test_plan_bad_requests_are_refused),
-		cmocka_unit_test(test_host_path_check),	       cmocka_unit_test(test_cgroups_parse),
+		cmocka_unit_test(test_plan_of_a_good_request),
+		cmocka_unit_test(test_plan_bad_requests_are_refused),
+		cmocka_unit_test(test_host_path_check),
+		cmocka_unit_test(test_cgroups_parse),
 		cmocka_unit_test(test_handle_check),
 	};
 

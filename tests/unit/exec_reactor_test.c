@@ -64,9 +64,18 @@ static void note(struct scene *s, char c)
 	s->order[s->n++] = c;
 	s->loop.stop = s->n == 2;
 }
-static void fire_a(void *ctx) { note(ctx, 'a'); }
-static void fire_b(void *ctx) { note(ctx, 'b'); }
-static void fire_c(void *ctx) { note(ctx, 'c'); }
+static void fire_a(void *ctx)
+{
+	note(ctx, 'a');
+}
+static void fire_b(void *ctx)
+{
+	note(ctx, 'b');
+}
+static void fire_c(void *ctx)
+{
+	note(ctx, 'c');
+}
 
 static void test_timers_fire_in_order_and_can_be_cleared(void **state)
 {
@@ -128,7 +137,9 @@ static void test_child_group_dies_with_its_leader(void **state)
 	}
 	(void)setpgid(pid, pid);
 	(void)close(ends[1]);
-	assert_int_equal(child_watch(&s->child, &s->loop, pid, pidfd_open(pid, 0), true, child_over, s, NULL), 0);
+	assert_int_equal(child_watch(&s->child, &s->loop, pid, pidfd_open(pid, 0), true, child_over,
+				     s, NULL),
+			 0);
 	assert_int_equal(reactor_run(&s->loop, NULL), 0);
 	assert_true(WIFEXITED(s->status) && WEXITSTATUS(s->status) == 7);
 	assert_int_equal(s->child.pid, 0);
@@ -142,7 +153,8 @@ static int take(void *ctx, struct wire_msg *m)
 	struct scene *s = ctx;
 
 	s->taken++;
-	conn_reply_status(&s->conn, m->head.type, m->head.id, -ENOENT, &(struct err){ .code = -ENOENT, .msg = "none" });
+	conn_reply_status(&s->conn, m->head.type, m->head.id, -ENOENT,
+			  &(struct err){ .code = -ENOENT, .msg = "none" });
 	return 0;
 }
 
@@ -172,7 +184,9 @@ static void test_conn_answers_and_sees_the_end(void **state)
 	int fd = peer(s);
 
 	wire_msg_init(reply);
-	assert_int_equal(wire_send(fd, MSG_WS_OPEN, 9, bytes_of(&m, sizeof m), bytes_of(NULL, 0), NULL, 0), 0);
+	assert_int_equal(wire_send(fd, MSG_WS_OPEN, 9, bytes_of(&m, sizeof m), bytes_of(NULL, 0),
+				   NULL, 0),
+			 0);
 	(void)shutdown(fd, SHUT_WR);
 	assert_int_equal(reactor_run(&s->loop, NULL), 0);
 	assert_int_equal(s->taken, 1);
@@ -192,7 +206,8 @@ static void test_conn_bad_message_throws_the_peer_out(void **state)
 	int fd = peer(s);
 
 	/* STOP is the supervisor's, not garth-api's */
-	assert_int_equal(wire_send(fd, MSG_STOP, 1, bytes_of(&m, sizeof m), bytes_of(NULL, 0), NULL, 0), 0);
+	assert_int_equal(
+		wire_send(fd, MSG_STOP, 1, bytes_of(&m, sizeof m), bytes_of(NULL, 0), NULL, 0), 0);
 	assert_int_equal(reactor_run(&s->loop, NULL), 0);
 	assert_int_equal(s->taken, 0);
 	assert_int_equal(s->gone, 1);
@@ -208,7 +223,10 @@ static void test_conn_slow_peer_is_queued_for_then_gets_all(void **state)
 
 	wire_msg_init(m);
 	while (s->conn.queued < 10 && sent < 100000) {
-		assert_int_equal(conn_send(&s->conn, MSG_SB_OOM, 0, bytes_of(&note_body, sizeof note_body), bytes_of(NULL, 0), NULL, 0), 0);
+		assert_int_equal(conn_send(&s->conn, MSG_SB_OOM, 0,
+					   bytes_of(&note_body, sizeof note_body),
+					   bytes_of(NULL, 0), NULL, 0),
+				 0);
 		sent++;
 	}
 	assert_int_equal(s->conn.queued, 10);
@@ -237,7 +255,8 @@ static void test_conn_peer_that_never_reads_is_bounded(void **state)
 	int fd = peer(s), r = 0;
 
 	for (unsigned i = 0; r == 0 && i < 10 * CONN_QUEUE_MAX; i++)
-		r = conn_send(&s->conn, MSG_SB_OOM, 0, bytes_of(&body, sizeof body), bytes_of(NULL, 0), NULL, 0);
+		r = conn_send(&s->conn, MSG_SB_OOM, 0, bytes_of(&body, sizeof body),
+			      bytes_of(NULL, 0), NULL, 0);
 	assert_int_equal(r, -ENOBUFS);
 	(void)close(fd);
 }
@@ -245,14 +264,20 @@ static void test_conn_peer_that_never_reads_is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_timers_fire_in_order_and_can_be_cleared, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_timers_fire_in_order_and_can_be_cleared, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_timer_set_again_moves, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_timer_far_away_does_not_wrap, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_child_group_dies_with_its_leader, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_conn_answers_and_sees_the_end, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_conn_bad_message_throws_the_peer_out, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_conn_slow_peer_is_queued_for_then_gets_all, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_conn_peer_that_never_reads_is_bounded, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_child_group_dies_with_its_leader, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_conn_answers_and_sees_the_end, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_conn_bad_message_throws_the_peer_out, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_conn_slow_peer_is_queued_for_then_gets_all,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(test_conn_peer_that_never_reads_is_bounded, setup,
+						teardown),
 	};
 
 	(void)signal(SIGPIPE, SIG_IGN);
