@@ -113,10 +113,8 @@ static void on_begin(void *ctx, int status, struct wire_msg *reply, const char *
 		step_ended(st);
 		return;
 	}
-	if (hook_pre(st)) {
-		st->phase = STEP_HOOKED;
+	if (hook_pre(st))
 		return;
-	}
 	step_run(st);
 }
 

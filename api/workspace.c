@@ -101,8 +101,8 @@ static void on_agents(void *ctx, int status, const char *name, const char *why)
 	struct creation *c = ctx;
 
 	if (status < 0)
-		req_fail(c->r, status, "agent '%s' could not be added to '%s': %.120s", name, c->name,
-			 status == -ENOSPC ? "it has all the agents it can have" : why);
+		req_fail(c->r, status, "agent '%s' could not be added to '%s': %.120s", name,
+			 c->name, status == -ENOSPC ? "it has all the agents it can have" : why);
 	else
 		created(c);
 }
