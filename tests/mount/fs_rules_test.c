@@ -34,11 +34,14 @@ static int setup(void **state)
 	f->a = rig_box(&f->rig, rig_agent(&f->rig, "ann"));
 	f->b = rig_box(&f->rig, rig_agent(&f->rig, "bob"));
 	s = rig_step(&f->rig, &f->op, true);
-	if (rig_sh(&f->rig, &s, 1000, "echo given >$W/input/data; mkdir $W/input/dir; ln -s data $W/input/link") != 0)
+	if (rig_sh(&f->rig, &s, 1000,
+		   "echo given >$W/input/data; mkdir $W/input/dir; ln -s data $W/input/link") != 0)
 		fail_msg("%s", f->rig.out);
 	(void)rig_end(&f->rig, &s, false);
 	s = rig_step(&f->rig, &f->b, true);
-	if (rig_sh(&f->rig, &s, 1000, "echo his >$W/agents/bob/file; mkdir $W/agents/bob/dir; echo shared >$W/output/bobs") != 0)
+	if (rig_sh(&f->rig, &s, 1000,
+		   "echo his >$W/agents/bob/file; mkdir $W/agents/bob/dir; echo shared "
+		   ">$W/output/bobs") != 0)
 		fail_msg("%s", f->rig.out);
 	(void)rig_end(&f->rig, &s, false);
 	return 0;
@@ -68,10 +71,11 @@ static int attempt(struct fixture *f, const struct fs_step *s, const char *pytho
 	char script[SCRIPT_SIZE];
 	int rc;
 
-	(void)snprintf(script, sizeof script,
-		       "exec python3 -c 'import os,sys,stat,socket\nW=os.environ[\"W\"]+\"/\"\ntry:\n %s\n"
-		       "except OSError as e: sys.exit(e.errno)\n'",
-		       python);
+	(void)snprintf(
+		script, sizeof script,
+		"exec python3 -c 'import os,sys,stat,socket\nW=os.environ[\"W\"]+\"/\"\ntry:\n %s\n"
+		"except OSError as e: sys.exit(e.errno)\n'",
+		python);
 	rc = rig_sh(&f->rig, s, 1000, script);
 	if (strstr(f->rig.out, "Traceback"))
 		fail_msg("%s: %s", python, f->rig.out);
@@ -88,36 +92,54 @@ static void test_each_refusal_has_its_errno_and_one_row(void **state)
 		const char *path, *rule;
 	} rows[] = {
 		{ "open(W+\"input/x\",\"w\")", EROFS, OP_CREATE, "input/x", "input.readonly" },
-		{ "open(W+\"input/data\",\"r+\")", EROFS, OP_WRITE, "input/data", "input.readonly" },
-		{ "os.open(W+\"input/data\",os.O_RDONLY|os.O_TRUNC)", EROFS, OP_TRUNCATE, "input/data", "input.readonly" },
-		{ "os.truncate(W+\"input/data\",0)", EROFS, OP_TRUNCATE, "input/data", "input.readonly" },
+		{ "open(W+\"input/data\",\"r+\")", EROFS, OP_WRITE, "input/data",
+		  "input.readonly" },
+		{ "os.open(W+\"input/data\",os.O_RDONLY|os.O_TRUNC)", EROFS, OP_TRUNCATE,
+		  "input/data", "input.readonly" },
+		{ "os.truncate(W+\"input/data\",0)", EROFS, OP_TRUNCATE, "input/data",
+		  "input.readonly" },
 		{ "os.mkdir(W+\"input/d\")", EROFS, OP_MKDIR, "input/d", "input.readonly" },
 		{ "os.rmdir(W+\"input/dir\")", EROFS, OP_RMDIR, "input/dir", "input.readonly" },
 		{ "os.unlink(W+\"input/data\")", EROFS, OP_UNLINK, "input/data", "input.readonly" },
-		{ "os.rename(W+\"input/data\",W+\"output/d\")", EROFS, OP_RENAME, "input/data", "input.readonly" },
-		{ "os.rename(W+\"output/bobs\",W+\"input/d\")", EROFS, OP_RENAME, "input/d", "input.readonly" },
+		{ "os.rename(W+\"input/data\",W+\"output/d\")", EROFS, OP_RENAME, "input/data",
+		  "input.readonly" },
+		{ "os.rename(W+\"output/bobs\",W+\"input/d\")", EROFS, OP_RENAME, "input/d",
+		  "input.readonly" },
 		{ "os.rename(W+\"agents/bob/file\",W+\"input/d\")", EROFS, OP_RENAME, NULL, NULL },
-		{ "os.link(W+\"input/data\",W+\"output/d\")", EROFS, OP_LINK, "input/data", "input.readonly" },
-		{ "os.symlink(\"x\",W+\"input/s\")", EROFS, OP_SYMLINK, "input/s", "input.readonly" },
-		{ "os.chmod(W+\"input/data\",0o777)", EROFS, OP_CHMOD, "input/data", "input.readonly" },
-		{ "os.chmod(W+\"input/link\",0o777)", EROFS, OP_CHMOD, "input/data", "input.readonly" },
-		{ "os.chown(W+\"input/data\",os.getuid(),-1)", EROFS, OP_CHOWN, "input/data", "input.readonly" },
+		{ "os.link(W+\"input/data\",W+\"output/d\")", EROFS, OP_LINK, "input/data",
+		  "input.readonly" },
+		{ "os.symlink(\"x\",W+\"input/s\")", EROFS, OP_SYMLINK, "input/s",
+		  "input.readonly" },
+		{ "os.chmod(W+\"input/data\",0o777)", EROFS, OP_CHMOD, "input/data",
+		  "input.readonly" },
+		{ "os.chmod(W+\"input/link\",0o777)", EROFS, OP_CHMOD, "input/data",
+		  "input.readonly" },
+		{ "os.chown(W+\"input/data\",os.getuid(),-1)", EROFS, OP_CHOWN, "input/data",
+		  "input.readonly" },
 		{ "os.utime(W+\"input/data\")", EROFS, OP_UTIMES, "input/data", "input.readonly" },
-		{ "os.setxattr(W+\"input/data\",\"user.x\",b\"1\")", EROFS, OP_SETXATTR, "input/data", "input.readonly" },
-		{ "os.removexattr(W+\"input/data\",\"user.x\")", EROFS, OP_REMOVEXATTR, "input/data", "input.readonly" },
-		{ "open(W+\"agents/bob/x\",\"w\")", EACCES, OP_CREATE, "agents/bob/x", "area.foreign" },
-		{ "open(W+\"agents/bob/file\",\"a\")", EACCES, OP_WRITE, "agents/bob/file", "area.foreign" },
-		{ "os.unlink(W+\"agents/bob/file\")", EACCES, OP_UNLINK, "agents/bob/file", "area.foreign" },
+		{ "os.setxattr(W+\"input/data\",\"user.x\",b\"1\")", EROFS, OP_SETXATTR,
+		  "input/data", "input.readonly" },
+		{ "os.removexattr(W+\"input/data\",\"user.x\")", EROFS, OP_REMOVEXATTR,
+		  "input/data", "input.readonly" },
+		{ "open(W+\"agents/bob/x\",\"w\")", EACCES, OP_CREATE, "agents/bob/x",
+		  "area.foreign" },
+		{ "open(W+\"agents/bob/file\",\"a\")", EACCES, OP_WRITE, "agents/bob/file",
+		  "area.foreign" },
+		{ "os.unlink(W+\"agents/bob/file\")", EACCES, OP_UNLINK, "agents/bob/file",
+		  "area.foreign" },
 		{ "os.mkdir(W+\"agents/carl\")", EACCES, OP_MKDIR, "agents/carl", NULL },
-		{ "os.rename(W+\"agents/ann\",W+\"agents/carl\")", EACCES, OP_RENAME, "agents/ann", "agents.closed" },
+		{ "os.rename(W+\"agents/ann\",W+\"agents/carl\")", EACCES, OP_RENAME, "agents/ann",
+		  "agents.closed" },
 		{ "os.mkdir(W+\"mine\")", EACCES, OP_MKDIR, "mine", "root.closed" },
 		{ "open(W+\"mine\",\"w\")", EACCES, OP_CREATE, "mine", "root.closed" },
 		{ "os.rename(W+\"output\",W+\"out\")", EACCES, OP_RENAME, "output", "root.closed" },
 		{ "os.rmdir(W+\"logs\")", EACCES, OP_RMDIR, "logs", NULL },
 		{ "open(W+\"logs/x\",\"w\")", EACCES, OP_CREATE, "logs/x", "logs.readonly" },
 		{ "os.mkfifo(W+\"output/fifo\")", EACCES, OP_MKNOD, "output/fifo", "special.zone" },
-		{ "socket.socket(socket.AF_UNIX).bind(W+\"agents/ann/s\")", EACCES, OP_MKNOD, "agents/ann/s", "special.zone" },
-		{ "os.setxattr(W+\"output/bobs\",\"user.garth.step\",b\"1\")", EACCES, OP_SETXATTR, "output/bobs", "xattr.reserved" },
+		{ "socket.socket(socket.AF_UNIX).bind(W+\"agents/ann/s\")", EACCES, OP_MKNOD,
+		  "agents/ann/s", "special.zone" },
+		{ "os.setxattr(W+\"output/bobs\",\"user.garth.step\",b\"1\")", EACCES, OP_SETXATTR,
+		  "output/bobs", "xattr.reserved" },
 		{ "os.open(W+\"agents\",os.O_TMPFILE|os.O_RDWR)", EACCES, OP_CREATE, NULL, NULL },
 	};
 
@@ -138,10 +160,15 @@ static void test_each_refusal_has_its_errno_and_one_row(void **state)
 				n++;
 			}
 		if (n == 0 || (rows[i].path && (n != 1 || end.violations != 1)))
-			fail_msg("row '%s': %u rows, %llu counted", rows[i].python, n, (unsigned long long)end.violations);
-		if (v->op != rows[i].op || (int)v->errnum != (rows[i].path ? rows[i].err : (int)v->errnum) || v->agent != f->a.block)
-			fail_msg("row '%s': op %u errno %u agent %u", rows[i].python, v->op, v->errnum, v->agent);
-		if ((rows[i].path && strcmp(v->path, rows[i].path) != 0) || (rows[i].rule && strcmp(v->rule, rows[i].rule) != 0))
+			fail_msg("row '%s': %u rows, %llu counted", rows[i].python, n,
+				 (unsigned long long)end.violations);
+		if (v->op != rows[i].op ||
+		    (int)v->errnum != (rows[i].path ? rows[i].err : (int)v->errnum) ||
+		    v->agent != f->a.block)
+			fail_msg("row '%s': op %u errno %u agent %u", rows[i].python, v->op,
+				 v->errnum, v->agent);
+		if ((rows[i].path && strcmp(v->path, rows[i].path) != 0) ||
+		    (rows[i].rule && strcmp(v->rule, rows[i].rule) != 0))
 			fail_msg("row '%s': path %s rule %s", rows[i].python, v->path, v->rule);
 	}
 	rig_stop(&f->rig);
@@ -170,11 +197,13 @@ static void test_what_is_permitted_or_refused_by_others_is_no_violation(void **s
 		{ "os.chmod(W+\"output\",0o777)", EPERM },
 		{ "os.mknod(W+\"output/dev\",stat.S_IFCHR|0o600,os.makedev(1,3))", EPERM },
 		{ "open(W+\"agents/ann/mine\",\"w\"); os.chmod(W+\"agents/ann/mine\",0o640)", 0 },
-		{ "open(W+\"output/bobs\",\"a\").write(\"x\")", 0 }, /* group bits mean all agents */
+		{ "open(W+\"output/bobs\",\"a\").write(\"x\")",
+		  0 }, /* group bits mean all agents */
 		{ "os.chown(W+\"agents/ann/mine\",-1,os.getgid())", 0 },
 		{ "os.chown(W+\"agents/ann/mine\",-1,12)", EPERM },
 		{ "assert os.stat(W+\"agents/ann/mine\").st_gid==os.stat(W+\"input\").st_gid", 0 },
-		{ "os.setxattr(W+\"output/bobs\",\"trusted.x\",b\"1\")", EPERM }, /* the kernel asks no server */
+		{ "os.setxattr(W+\"output/bobs\",\"trusted.x\",b\"1\")",
+		  EPERM }, /* the kernel asks no server */
 	};
 	struct fs_step s = rig_step(&f->rig, &f->a, true);
 
@@ -182,7 +211,8 @@ static void test_what_is_permitted_or_refused_by_others_is_no_violation(void **s
 		int err = attempt(f, &s, rows[i].python);
 
 		if (err != rows[i].err)
-			fail_msg("row '%s': errno %d, not %d (%s)", rows[i].python, err, rows[i].err, f->rig.out);
+			fail_msg("row '%s': errno %d, not %d (%s)", rows[i].python, err,
+				 rows[i].err, f->rig.out);
 	}
 	assert_int_equal(rig_end(&f->rig, &s, false).violations, 0);
 }
@@ -192,8 +222,11 @@ static void test_root_shows_the_zones_and_nothing_else(void **state)
 	struct fixture *f = *state;
 	struct fs_step s = rig_step(&f->rig, &f->a, true);
 
-	sh(f, &s, 1000, "[ \"$(ls -a $W | tr '\\n' ' ')\" = '. .. agents input logs output task ' ] && [ \"$(ls $W/agents | tr '\\n' ' ')\" = 'ann bob ' ]");
-	sh(f, &s, 1000, "! ls -d $W/.garth.task.2100000000 2>/dev/null && ! cat $W/index.db 2>/dev/null");
+	sh(f, &s, 1000,
+	   "[ \"$(ls -a $W | tr '\\n' ' ')\" = '. .. agents input logs output task ' ] && [ \"$(ls "
+	   "$W/agents | tr '\\n' ' ')\" = 'ann bob ' ]");
+	sh(f, &s, 1000,
+	   "! ls -d $W/.garth.task.2100000000 2>/dev/null && ! cat $W/index.db 2>/dev/null");
 	(void)rig_end(&f->rig, &s, false);
 }
 
@@ -204,9 +237,14 @@ static void test_logs_show_ones_own(void **state)
 	char script[SCRIPT_SIZE];
 
 	assert_int_equal(write(a.out, "mine\n", 5), 5);
-	sh(f, &a, 1000, "for i in $(seq 100); do [ \"$(cat $W/logs/*/stdout)\" = mine ] && exit 0; sleep .05; done; cat $W/logs/*/stdout; exit 1");
+	sh(f, &a, 1000,
+	   "for i in $(seq 100); do [ \"$(cat $W/logs/*/stdout)\" = mine ] && exit 0; sleep .05; "
+	   "done; cat $W/logs/*/stdout; exit 1");
 	sh(f, &a, 1000, "[ $(ls $W/logs | wc -l) = 1 ]; ls $W/logs");
-	(void)snprintf(script, sizeof script, "x=%.40s; [ ! -e $W/logs/$x ] && ! cat $W/logs/$x/stdout && ! ls $W/logs/$x && [ $(ls $W/logs | wc -l) = 2 ]", strtok_r(f->rig.out, "\n", &(char *){ NULL }));
+	(void)snprintf(script, sizeof script,
+		       "x=%.40s; [ ! -e $W/logs/$x ] && ! cat $W/logs/$x/stdout && ! ls $W/logs/$x "
+		       "&& [ $(ls $W/logs | wc -l) = 2 ]",
+		       strtok_r(f->rig.out, "\n", &(char *){ NULL }));
 	sh(f, &b, 1000, script);
 	assert_int_equal(rig_end(&f->rig, &b, false).violations, 0);
 	assert_int_equal(rig_end(&f->rig, &a, false).violations, 0);
@@ -217,12 +255,20 @@ static void test_folder_closed_by_its_mode_is_closed_to_others(void **state)
 	struct fixture *f = *state;
 	struct fs_step a = rig_step(&f->rig, &f->a, true), b = rig_step(&f->rig, &f->b, true);
 
-	sh(f, &a, 1000, "cd $W/output; mkdir p; chmod 700 p; mkdir p/sub; echo secret >p/sub/f; cd p/sub; stat f >/dev/null; cat f");
-	sh(f, &b, 1000, "cd $W/output; ! stat p/sub/f && ! cat p/sub/f && ! ls p/sub && ! cd p/sub && ! ls p && ! : >p/sub/g && ! rm p/sub/f && "
-			"! stat p/nothing 2>err; grep -q denied err && ! mv p/sub/f x && ! ln p/sub/f x && ! chmod 777 p/sub/f && ! python3 -c 'import os; os.getxattr(\"p/sub/f\",\"user.garth.agent\")'");
+	sh(f, &a, 1000,
+	   "cd $W/output; mkdir p; chmod 700 p; mkdir p/sub; echo secret >p/sub/f; cd p/sub; stat "
+	   "f >/dev/null; cat f");
+	sh(f, &b, 1000,
+	   "cd $W/output; ! stat p/sub/f && ! cat p/sub/f && ! ls p/sub && ! cd p/sub && ! ls p && "
+	   "! : >p/sub/g && ! rm p/sub/f && "
+	   "! stat p/nothing 2>err; grep -q denied err && ! mv p/sub/f x && ! ln p/sub/f x && ! "
+	   "chmod 777 p/sub/f && ! python3 -c 'import os; "
+	   "os.getxattr(\"p/sub/f\",\"user.garth.agent\")'");
 	/* the rightful one's working directory was not torn */
 	sh(f, &a, 1000, "cd $W/output/p/sub; pwd -P; [ $(cat f) = secret ]; chmod 755 ../../p");
-	sh(f, &b, 1000, "for i in $(seq 40); do [ \"$(cat $W/output/p/sub/f)\" = secret ] && exit 0; sleep .05; done; exit 1");
+	sh(f, &b, 1000,
+	   "for i in $(seq 40); do [ \"$(cat $W/output/p/sub/f)\" = secret ] && exit 0; sleep .05; "
+	   "done; exit 1");
 	assert_int_equal(rig_end(&f->rig, &b, false).violations, 0);
 	(void)rig_end(&f->rig, &a, false);
 }
@@ -232,8 +278,15 @@ static void test_policy_rules_hold_from_the_next_step_on(void **state)
 	struct fixture *f = *state;
 	struct fs_step a = rig_step(&f->rig, &f->a, true), later;
 
-	sh(f, &a, 1000, "mkdir $W/output/final; echo 1 >$W/output/final/f; mkdir -p $W/agents/ann/private; echo 2 >$W/agents/ann/private/f; stat $W/agents/ann/private/f >/dev/null");
-	assert_int_equal(rig_policy(&f->rig, "version: 1\nrules: [ { deny: [write], agent: bob, path: 'output/final/**' }, { deny: [read], agent: '*', path: 'agents/ann/private/**' } ]\n"), 0);
+	sh(f, &a, 1000,
+	   "mkdir $W/output/final; echo 1 >$W/output/final/f; mkdir -p $W/agents/ann/private; echo "
+	   "2 >$W/agents/ann/private/f; stat $W/agents/ann/private/f >/dev/null");
+	assert_int_equal(
+		rig_policy(
+			&f->rig,
+			"version: 1\nrules: [ { deny: [write], agent: bob, path: 'output/final/**' "
+			"}, { deny: [read], agent: '*', path: 'agents/ann/private/**' } ]\n"),
+		0);
 	assert_int_equal(rig_policy(&f->rig, "version: 1\nruels: []\n"), -EINVAL);
 	assert_non_null(memmem(msg_tail(&f->rig.m).p, msg_tail(&f->rig.m).len, "line 2", 6));
 	later = rig_step(&f->rig, &f->b, true);
@@ -244,7 +297,8 @@ static void test_policy_rules_hold_from_the_next_step_on(void **state)
 	sh(f, &a, 1000, "cat $W/agents/ann/private/f; echo x >>$W/output/final/f");
 	assert_int_equal(rig_end(&f->rig, &a, false).violations, 0);
 	rig_violations(&f->rig, &f->rows);
-	assert_string_equal(f->rows.row[0].rule, f->rows.row[0].op == OP_WRITE ? "rules[0]" : "rules[1]");
+	assert_string_equal(f->rows.row[0].rule,
+			    f->rows.row[0].op == OP_WRITE ? "rules[0]" : "rules[1]");
 	/* and after a restart */
 	rig_stop(&f->rig);
 	rig_start(&f->rig);
@@ -262,7 +316,9 @@ static void test_shared_root_may_be_filled(void **state)
 	assert_int_equal(rig_policy(&f->rig, "version: 1\nroot: shared\n"), 0);
 	a = rig_step(&f->rig, &f->a, true);
 	/* the root's folder is the server's: group bits let agents in only where they are set */
-	sh(f, &a, 1000, "ls -ld $W; mkdir $W/extra && echo 1 >$W/extra/f && mv $W/extra/f $W/output/moved && ls $W | grep extra");
+	sh(f, &a, 1000,
+	   "ls -ld $W; mkdir $W/extra && echo 1 >$W/extra/f && mv $W/extra/f $W/output/moved && ls "
+	   "$W | grep extra");
 	assert_int_equal(rig_end(&f->rig, &a, false).artifacts, 1);
 	rig_versions(&f->rig, "output/moved", &f->rows);
 	assert_int_equal(f->rows.n, 1);
@@ -276,18 +332,25 @@ static void test_identity_of_strangers(void **state)
 		const char *script;
 		int want;
 	} rows[] = {
-		{ 1000, 1000, "ls $W/output", 2 },                                        /* a user of the host */
-		{ RIG_UID_BASE + IDS_BLOCK + 1000, 1000, "ls $W/output", 2 },              /* an agent's uid, no sandbox's gid */
-		{ RIG_UID_BASE + IDS_BLOCK + 1000, RIG_GIDS + 2 * IDS_BLOCK + 4031, "ls $W/output", 2 }, /* another agent's sandbox */
-		{ 0, 0, "cat $W/output/bobs $W/input/data >/dev/null && ls -R $W >/dev/null", 0 }, /* root of the host reads */
-		{ 0, 0, "! echo x >$W/output/x && ! rm -f $W/output/bobs && ! chmod 777 $W/output && ! mkdir $W/output/d", 0 },
+		{ 1000, 1000, "ls $W/output", 2 }, /* a user of the host */
+		{ RIG_UID_BASE + IDS_BLOCK + 1000, 1000, "ls $W/output",
+		  2 }, /* an agent's uid, no sandbox's gid */
+		{ RIG_UID_BASE + IDS_BLOCK + 1000, RIG_GIDS + 2 * IDS_BLOCK + 4031, "ls $W/output",
+		  2 }, /* another agent's sandbox */
+		{ 0, 0, "cat $W/output/bobs $W/input/data >/dev/null && ls -R $W >/dev/null",
+		  0 }, /* root of the host reads */
+		{ 0, 0,
+		  "! echo x >$W/output/x && ! rm -f $W/output/bobs && ! chmod 777 $W/output && ! "
+		  "mkdir $W/output/d",
+		  0 },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		int rc = rig_sh_ids(&f->rig, rows[i].uid, rows[i].gid, rows[i].script);
 
 		if (rc != rows[i].want)
-			fail_msg("row %zu '%s': %d, not %d: %s", i, rows[i].script, rc, rows[i].want, f->rig.out);
+			fail_msg("row %zu '%s': %d, not %d: %s", i, rows[i].script, rc,
+				 rows[i].want, f->rig.out);
 	}
 	rig_flush(&f->rig);
 	rig_violations(&f->rig, &f->rows);
@@ -301,9 +364,11 @@ static void test_inner_root_acts_as_the_owner(void **state)
 	char script[SCRIPT_SIZE];
 	uint32_t base = ids_agent_uid(RIG_UID_BASE, f->a.block, 0);
 
-	sh(f, &s, 1000, "mkdir -m 700 $W/output/own; echo 1 >$W/output/own/f; chmod 600 $W/output/own/f");
+	sh(f, &s, 1000,
+	   "mkdir -m 700 $W/output/own; echo 1 >$W/output/own/f; chmod 600 $W/output/own/f");
 	(void)snprintf(script, sizeof script,
-		       "cd $W/output && cat own/f && echo 2 >>own/f && touch own/g && touch n && chown %u n && [ $(stat -c %%u n) = %u ] && "
+		       "cd $W/output && cat own/f && echo 2 >>own/f && touch own/g && touch n && "
+		       "chown %u n && [ $(stat -c %%u n) = %u ] && "
 		       "chown %u n && ! chown %u n && ! chown %u bobs && ! chmod 600 bobs",
 		       base + 1234, base + 1234, base, base + IDS_BLOCK, base + 5);
 	sh(f, &s, 0, script);
@@ -339,7 +404,9 @@ static void test_daemon_of_an_ended_step_is_late(void **state)
 	pid_t daemon;
 	int in;
 
-	daemon = rig_spawn(&f->rig, &s, 1000, "cat >/dev/null; echo late >$W/output/late; ! echo x >$W/input/late", &in);
+	daemon = rig_spawn(&f->rig, &s, 1000,
+			   "cat >/dev/null; echo late >$W/output/late; ! echo x >$W/input/late",
+			   &in);
 	(void)rig_end(&f->rig, &s, true);
 	next = rig_step(&f->rig, &f->a, true);
 	assert_int_not_equal(next.slot, s.slot);
