@@ -101,13 +101,11 @@ static void expect(struct fs_rig *r, int sock, uint16_t type)
 
 void rig_start(struct fs_rig *r)
 {
-	struct msg_fs_client client = { { 0, 0 } };
-	int keeper[2], fs[2], api[2];
+	int keeper[2], fs[2];
 	int mnt;
 
 	assert_int_equal(fd_seqpair(keeper), 0);
 	assert_int_equal(fd_seqpair(fs), 0);
-	assert_int_equal(fd_seqpair(api), 0);
 	r->keeper = fork();
 	if (r->keeper == 0)
 		exec_keeper(r, keeper[1], fs[1]);
@@ -122,6 +120,16 @@ void rig_start(struct fs_rig *r)
 		fail_msg("place the mount: %s", strerror(errno));
 	close(mnt);
 	expect(r, r->d_fs, MSG_FS_READY);
+	rig_reconnect(r);
+}
+
+void rig_reconnect(struct fs_rig *r)
+{
+	struct msg_fs_client client = { { 0, 0 } };
+	int api[2];
+
+	fd_closep(&r->api);
+	assert_int_equal(fd_seqpair(api), 0);
 	assert_int_equal(wire_send(r->d_fs, MSG_FS_CLIENT, 0, bytes_of(&client, sizeof client),
 				   (struct bytes){ 0 }, &api[1], 1),
 			 0);

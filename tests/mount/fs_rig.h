@@ -74,6 +74,9 @@ int rig_wait(pid_t pid);
 /* As another uid and gid of the host altogether. */
 int rig_sh_ids(struct fs_rig *r, uint32_t uid, uint32_t gid, const char *script);
 
+/* garth-api's connection breaks, and a new one comes. */
+void rig_reconnect(struct fs_rig *r);
+
 /* A download: 0 and its bytes in r->out, or the status. */
 int rig_open(struct fs_rig *r, const char *path, const char *sha, struct msg_file_open_reply *ret);
 
