@@ -22,6 +22,7 @@
 #define GARTH "garth"
 #define SWEEP_NS (5 * NS_PER_S) /* how long killed processes may take to go */
 #define SWEEP_PAUSE_MS 10
+#define MAKE_ROOM_PASSES 5 /* processes may fork meanwhile */
 
 /* Does a comma-separated list hold this word? */
 static bool list_has(const char *list, const char *word)
@@ -180,7 +181,20 @@ int cgroups_probe(struct cgroups *x, struct err *err)
 					       : "cpu");
 }
 
-/* v2: hand the controllers down. A cgroup with processes of its own can't (EBUSY), unless it is the real root. */
+static int make_dir(int dir_fd, const char *name, int *ret_fd)
+{
+	int fd;
+
+	if (mkdirat(dir_fd, name, 0755) < 0 && errno != EEXIST)
+		return -errno;
+	fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return -errno;
+	*ret_fd = fd;
+	return 0;
+}
+
+/* v2: hand the controllers down. */
 static int v2_enable(int fd, unsigned use)
 {
 	static const struct {
@@ -201,17 +215,35 @@ static int v2_enable(int fd, unsigned use)
 	return 0;
 }
 
-static int make_dir(int dir_fd, const char *name, int *ret_fd)
+/*
+ * A v2 group with processes of its own can't hand controllers down, unless it is the host's root. In a container the top group is such
+ * a one: its processes, ours among them, move to a group beside.
+ */
+static int v2_make_room(int root_fd)
 {
-	int fd;
+	char text[CGROUP_FILE_MAX];
+	char *save = NULL;
+	autofd aside = -1;
+	int r = make_dir(root_fd, GARTH ".host", &aside);
 
-	if (mkdirat(dir_fd, name, 0755) < 0 && errno != EEXIST)
-		return -errno;
-	fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return -errno;
-	*ret_fd = fd;
-	return 0;
+	for (int pass = 0; r == 0 && pass < MAKE_ROOM_PASSES; pass++) {
+		r = cgroup_file_read(root_fd, ".", "cgroup.procs", text, sizeof text);
+		if (r < 0 || text[0] == '\0')
+			return r;
+		for (char *p = strtok_r(text, "\n", &save); p; p = strtok_r(NULL, "\n", &save))
+			(void)!cgroup_file_write(aside, ".", "cgroup.procs",
+						 p); /* some have gone */
+	}
+	return r;
+}
+
+static int v2_enable_top(int root_fd, unsigned use)
+{
+	int r = v2_enable(root_fd, use);
+
+	if (r == -EBUSY && v2_make_room(root_fd) == 0)
+		r = v2_enable(root_fd, use);
+	return r;
 }
 
 static int base_open(struct cgroup_hierarchy *h, const char *server)
@@ -223,7 +255,7 @@ static int base_open(struct cgroup_hierarchy *h, const char *server)
 
 	if (root < 0)
 		return -errno;
-	r = h->v2 ? v2_enable(root, h->use) : 0;
+	r = h->v2 ? v2_enable_top(root, h->use) : 0;
 	if (r == 0)
 		r = make_dir(root, GARTH, &garth);
 	if (r == 0 && h->v2)

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "core/log.h"
@@ -107,6 +108,17 @@ static bool told_why(int code, const struct err *err)
 			 bytes_str(err->msg), NULL, 0) == 0;
 }
 
+/* Some descriptors a sandbox, and the soft limit is often 1024. */
+static void raise_files(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return;
+	files.rlim_cur = files.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
 int main(int argc, char **argv)
 {
 	struct daemon_config cfg = { 0 };
@@ -129,6 +141,7 @@ int main(int argc, char **argv)
 	if (mode == MODE_SWEEP)
 		return sweep_only(&cfg);
 	(void)umask(022);
+	raise_files();
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGINT, SIG_IGN); /* a terminal's ^C is for the supervisor */
 	r = daemon_init(&d, &cfg, UP_FD, &err);
