@@ -128,7 +128,7 @@ test: deps
 
 check: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) tests
-	@GARTH_BUILD=$(B) GARTH_SAN=$(SAN) tests/run.sh unit mount
+	@GARTH_BUILD=$(B) GARTH_SAN=$(SAN) tests/run.sh
 
 # One libFuzzer target per parser, FUZZ_SECONDS each; what they learn stays in build/fuzz.
 FUZZ_SECONDS ?= 60
