@@ -185,6 +185,15 @@ static bool is_recorded(struct bytes path)
 	return at.zone == ZONE_INPUT || at.zone == ZONE_OUTPUT || at.zone == ZONE_AREA;
 }
 
+/* Each name counts as a file; the bytes of one with several names are met as often. */
+static int64_t bytes_of_name(const struct check *k, const struct stat *st)
+{
+	int64_t bytes = (int64_t)st->st_blocks * 512;
+	int64_t names = (int64_t)st->st_nlink - is_object(k, st->st_ino);
+
+	return S_ISREG(st->st_mode) && names > 1 ? bytes / names : bytes;
+}
+
 static int check_file(void *ctx, struct bytes path, int fd, const struct stat *st)
 {
 	struct check *k = ctx;
@@ -194,7 +203,7 @@ static int check_file(void *ctx, struct bytes path, int fd, const struct stat *s
 	const char *wrong;
 	int r;
 
-	quota_add(k->fs, st->st_uid, NULL, (int64_t)st->st_blocks * 512, 1);
+	quota_add(k->fs, st->st_uid, NULL, bytes_of_name(k, st), 1);
 	if (!S_ISREG(st->st_mode) || !is_recorded(path))
 		return 0;
 	r = fhandle_of(fd, &h);

@@ -7,12 +7,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/ids.h"
 #include "fs/act.h"
 #include "fs/cred.h"
 #include "fs/emit.h"
 #include "fs/op.h"
 #include "fs/quota.h"
 #include "fs/rec.h"
+
+#define LINKS_MAX 256u /* names of one file: each is asked with each operation */
 
 struct making {
 	enum ev_op op;
@@ -114,13 +117,35 @@ void op_symlink(fuse_req_t req, const char *text, fuse_ino_t parent, const char 
 
 /* ---- LINK ---- */
 
-/* As the caller: the kernel's protected_hardlinks decides who may link what. */
+/*
+ * A file with several names is asked by each of them. So a link to another agent's file, put where its owner may not write, would
+ * take the file from its owner, and book the refusals on the owner: only one's own files get further names.
+ */
+static int ask_link(struct op *o, const struct place *from, const struct place *to)
+{
+	struct node_look look;
+	uint32_t block;
+
+	if (place_apart(from, to))
+		return -EXDEV;
+	node_look(o->fs->nodes, o->node, &look);
+	if (o->who.kind == WHO_AGENT &&
+	    (!ids_agent_of(o->fs->uid_base, look.uid, &block) || block != o->who.agent))
+		return -EPERM;
+	return quota_room_file(o->fs, o->who.uid);
+}
+
+/* As the caller: the kernel's protected_hardlinks has its say too. */
 static int link_it(struct op *o, struct node *to, const char *name, struct stat *ret_st)
 {
 	struct held from = { .fd = -1 }, dir = { .fd = -1 };
 	char fd_name[ACT_NAME_SIZE];
 	int r = op_hold(o->fs, o->node, &from);
 
+	if (r == 0 && fstat(from.fd, ret_st) < 0)
+		r = -errno;
+	if (r == 0 && ret_st->st_nlink >= LINKS_MAX)
+		r = -EMLINK;
 	if (r == 0)
 		r = op_hold(o->fs, to, &dir);
 	if (r == 0)
@@ -170,6 +195,8 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const char *n
 	dir = nodes_get(o.fs->nodes, newparent);
 	r = dir ? place_ask2(o.fs, &o.who, &a, o.node, NULL, dir, newname, &from, &to) : -ESTALE;
 	if (r == 0)
+		r = ask_link(&o, &from, &to);
+	if (r == 0)
 		r = link_it(&o, dir, newname, &e.attr);
 	if (r == 0)
 		r = record_link(&o, &from, &to);
@@ -179,6 +206,7 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const char *n
 		op_fail(&o, r);
 		return;
 	}
+	quota_name(o.fs, o.node, e.attr.st_uid, 1);
 	op_show(o.fs, o.node, &e.attr);
 	e.ino = o.node->id;
 	e.attr_timeout = op_ttl(o.fs, o.node);

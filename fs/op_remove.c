@@ -81,8 +81,11 @@ static void name_gone(struct fs *fs, struct subject *s, struct node *dir, const 
 
 	if (s->node)
 		node_unlink(fs->nodes, s->node, dir, name, gone);
-	if (!gone)
+	if (!gone) {
+		if (s->node)
+			quota_name(fs, s->node, s->st.st_uid, -1);
 		return;
+	}
 	if (fhandle_of(s->fd, &h) == 0)
 		hcache_drop(fs->hcache, &h);
 	if (s->node && atomic_load(&s->node->opens) == 0)
@@ -156,6 +159,8 @@ static int move_prepare(struct move *m)
 		return -EINVAL;
 	r = place_ask2(fs, &m->o->who, &a, m->from_dir, m->from, m->to_dir, m->to, &m->from_at,
 		       &m->to_at);
+	if (r == 0 && place_apart(&m->from_at, &m->to_at))
+		r = -EXDEV;
 	if (r == 0)
 		r = op_hold(fs, m->from_dir, &m->from_held);
 	if (r == 0)
@@ -205,34 +210,15 @@ static void move_nodes(struct move *m)
 		node_unlink(fs->nodes, m->what.node, m->from_dir, m->from, false);
 }
 
-/* A file that comes from where nothing is recorded into a zone where it is. */
-static void move_adopt(struct move *m)
-{
-	struct fs *fs = m->o->fs;
-	struct rec *c = NULL;
-
-	if (place_recorded(&m->from_at) || !place_recorded(&m->to_at) || !m->what.node ||
-	    !S_ISREG(m->what.st.st_mode))
-		return;
-	if (rec_enter(fs, &m->what.node->h, m->what.node->ino, m->what.st.st_uid,
-		      place_bytes(&m->to_at), &c) < 0)
-		return;
-	recs_lock(fs->recs);
-	(void)rec_touch(fs, c, &m->o->who);
-	recs_unlock(fs->recs);
-	rec_put(fs, c);
-}
-
 static void move_record(struct move *m)
 {
 	bool exchange = m->flags & RENAME_EXCHANGE_FLAG;
 
 	if (m->victim.fd >= 0 && m->victim.st.st_ino == m->what.st.st_ino)
 		return;
-	if (place_recorded(&m->from_at) || place_recorded(&m->to_at))
+	if (place_recorded(&m->from_at))
 		rec_renamed(m->o->fs, &m->o->who, place_bytes(&m->from_at), place_bytes(&m->to_at),
 			    S_ISDIR(m->what.st.st_mode), exchange);
-	move_adopt(m);
 }
 
 void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t newparent,

@@ -32,6 +32,11 @@ bool place_recorded(const struct place *p)
 	return z == ZONE_INPUT || z == ZONE_OUTPUT || z == ZONE_AREA;
 }
 
+bool place_apart(const struct place *a, const struct place *b)
+{
+	return place_recorded(a) != place_recorded(b);
+}
+
 static const char *log_agent(struct fs *fs, const struct node *n, const char *name)
 {
 	uint32_t uid, block;

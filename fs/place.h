@@ -36,6 +36,13 @@ enum zone place_zone(const struct place *p);
 /* Are versions of what lies here kept in the record: input/, output/, areas? */
 bool place_recorded(const struct place *p);
 
+/*
+ * Between what the record follows and what it doesn't (the root, where the policy opens it) nothing is renamed or linked: EXDEV, as
+ * between task/ and the rest. A file open for writing there would be sealed with a writer that nobody counts, and a sealed one
+ * that went there would be changed together with its object.
+ */
+bool place_apart(const struct place *a, const struct place *b);
+
 struct ask {
 	enum ev_op op;
 	bool special;      /* OP_MKNOD of a socket, FIFO or device */

@@ -82,7 +82,7 @@ static int room(struct fs *fs, uint32_t uid, uint64_t bytes, uint64_t files)
 	struct quota *q = fs->quota;
 	struct policy *p = steps_policy(fs->steps);
 	uint64_t max_bytes = UINT64_MAX, max_files = UINT64_MAX;
-	uint32_t block;
+	uint32_t block = 0;
 	bool over;
 	bool has_agent = ids_agent_of(fs->uid_base, uid, &block);
 	const char *name = has_agent ? agent_name(fs->agents, block) : NULL;
@@ -126,6 +126,13 @@ void quota_born(struct fs *fs, struct node *n, const struct stat *st)
 	pthread_mutex_lock(&fs->quota->lock);
 	n->charged = (int64_t)st->st_blocks * BLOCK_BYTES;
 	add(fs, st->st_uid, n->task, n->charged, 1);
+	pthread_mutex_unlock(&fs->quota->lock);
+}
+
+void quota_name(struct fs *fs, struct node *n, uint32_t uid, int names)
+{
+	pthread_mutex_lock(&fs->quota->lock);
+	add(fs, uid, n->task, 0, names);
 	pthread_mutex_unlock(&fs->quota->lock);
 }
 

@@ -37,6 +37,9 @@ void quota_settle(struct fs *fs, struct node *n, const struct stat *st);
 /* n was just made: it and what it holds count from now on. */
 void quota_born(struct fs *fs, struct node *n, const struct stat *st);
 
+/* A further name of n came (1) or went (-1): a name counts as a file. */
+void quota_name(struct fs *fs, struct node *n, uint32_t uid, int names);
+
 /* The first sight of a file that was counted already. */
 void quota_know(struct fs *fs, struct node *n, const struct stat *st);
 
