@@ -82,11 +82,50 @@ static void take_request_id(struct req *r)
 		id_text("r_", id_make(), r->id);
 }
 
+/* Two lengths, or a length and chunks: whoever stands between might read another end of the body than we do. */
+struct framing {
+	unsigned lengths, codings;
+	bool chunked;
+};
+
+static enum MHD_Result count_framing(void *cls, enum MHD_ValueKind kind, const char *name,
+				     const char *value)
+{
+	struct framing *f = cls;
+
+	(void)kind;
+	if (strcasecmp(name, "Content-Length") == 0)
+		f->lengths++;
+	if (strcasecmp(name, "Transfer-Encoding") == 0) {
+		f->codings++;
+		f->chunked = value != NULL && strcasecmp(value, "chunked") == 0;
+	}
+	return MHD_YES;
+}
+
+static int framing_check(struct req *r)
+{
+	struct framing f = { 0 };
+
+	(void)MHD_get_connection_values(r->con, MHD_HEADER_KIND, count_framing, &f);
+	if (f.lengths <= 1 && f.codings <= 1 && f.lengths + f.codings <= 1 &&
+	    (f.codings == 0 || f.chunked))
+		return 0;
+	req_fail(r, -EINVAL, "%s",
+		 f.codings == 1 && !f.chunked && f.lengths == 0
+			 ? "of transfer codings there is 'chunked' alone"
+			 : "the length of the body is said more than once");
+	(void)response_header(r->response, "Connection", "close");
+	return -EINVAL;
+}
+
 static int take_length(struct req *r)
 {
 	const char *text = req_header(r, "Content-Length");
 	char *end;
 
+	if (framing_check(r) < 0)
+		return -EINVAL;
 	r->length = req_header(r, "Transfer-Encoding") != NULL ? UINT64_MAX : 0;
 	if (text == NULL)
 		return 0;

@@ -16,7 +16,7 @@
 #include "core/size.h"
 
 #define STDERR_TAIL 4096
-#define LOG_SETTLE_MS 200 /* a failed program's last words may still be on their way to its log */
+#define LOG_SETTLE_MS 200 /* at most: a failed program's last words may still be on their way to its log */
 
 /* ---- what it says ---- */
 
@@ -152,6 +152,7 @@ static void settled(void *ctx)
 	struct step *st = ctx;
 
 	timer_stop(st->app->loop, &st->clock);
+	st->settling = false;
 	if (st->ws->fs == NULL)
 		return; /* steps_ws_lost has come, or comes */
 	send_end(st);
@@ -163,7 +164,14 @@ static void settle(struct step *st)
 	bool wait = st->exited && st->wait_status != 0 && st->alive == 0 && !st->log_done[1] &&
 		    st->put == NULL && st->spawn_status == 0 && st->forced == REASON_NONE;
 
+	st->settling = wait;
 	timer_set(st->app->loop, &st->clock, wait ? LOG_SETTLE_MS : 0, settled, st);
+}
+
+void step_log_done(struct step *st)
+{
+	if (st->settling)
+		timer_set(st->app->loop, &st->clock, 0, settled, st);
 }
 
 static void sandbox_ended(void *ctx)

@@ -16,10 +16,13 @@
 #include "api/view.h"
 #include "core/fd.h"
 
+#define CURSOR_WAITING (UINT64_C(1) << 63) /* with an id: behind that step, which waits */
+
 struct listing {
 	struct page page;
 	struct req *r;
 	struct ws *ws;
+	bool waiting; /* with those that wait */
 };
 
 static bool is_mine(const struct req *r, struct bytes agent)
@@ -31,23 +34,27 @@ static int take(void *ctx, const struct idx_step *s)
 {
 	struct listing *l = ctx;
 
+	const struct step *st = l->waiting ? step_find(l->r->app, l->ws, s->step) : NULL;
+
 	if (!is_mine(l->r, s->agent_name))
+		return 0;
+	if (st != NULL && !st->begun) /* the record has it before we hear of that: it is listed as waiting */
 		return 0;
 	return page_add(&l->page, s->step, view_step_row(l->ws, s, true));
 }
 
-/* Steps that wait stand before the record's, on the first page alone. */
-static int list_waiting(struct listing *l, const struct idx_filter *f)
+/* Steps that wait stand before the record's, the newest first as these. */
+static int list_waiting(struct listing *l, const struct idx_filter *f, uint64_t before)
 {
 	int rc = 0;
 
 	for (const struct step *st = l->r->app->steps; st != NULL && rc == 0; st = st->next) {
-		if (st->ws != l->ws || st->begun ||
+		if (st->ws != l->ws || st->begun || st->id >= before ||
 		    (f->agent != NULL && strcmp(f->agent, st->agent) != 0) ||
 		    (f->job != NULL &&
 		     (st->spec->job == NULL || strcmp(f->job, st->spec->job) != 0)))
 			continue;
-		rc = page_add(&l->page, 0, step_view(st));
+		rc = page_add(&l->page, CURSOR_WAITING | st->id, step_view(st));
 	}
 	return rc;
 }
@@ -70,9 +77,12 @@ static void list(struct req *r, struct ws *ws)
 	if (page_begin(r, &l.page) < 0)
 		return;
 	f.open = state != NULL;
-	f.after = l.page.after;
-	if (f.after == 0 && (state == NULL || strcmp(state, "running") != 0))
-		rc = list_waiting(&l, &f);
+	l.waiting = state == NULL || strcmp(state, "running") != 0;
+	if ((l.page.after & CURSOR_WAITING) == 0)
+		f.after = l.page.after;
+	if (f.after == 0 && l.waiting)
+		rc = list_waiting(&l, &f,
+				  l.page.after != 0 ? l.page.after & ~CURSOR_WAITING : UINT64_MAX);
 	if (rc == 0 && (state == NULL || strcmp(state, "queued") != 0))
 		rc = idx_steps(ws->reader, &f, take, &l);
 	page_answer(r, &l.page, rc);

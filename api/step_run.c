@@ -245,6 +245,8 @@ void steps_log_grew(struct ws *ws, const struct msg_log_grew *m)
 	st->log_len[1] = m->stderr_len;
 	st->log_done[0] = m->stdout_done != 0;
 	st->log_done[1] = m->stderr_done != 0;
+	if (st->log_done[1])
+		step_log_done(st);
 	if (st->ops->grew != NULL)
 		st->ops->grew(st->ctx, st);
 }
