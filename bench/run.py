@@ -87,14 +87,14 @@ def steps(server, build, title, argv, rounds):
     return rows
 
 
-def one_file_round(server, build, bare, small, mib):
+def one_file_round(server, build, bare, number, small, mib):
     """Both ways once: {(what, way): value}."""
     program = os.path.join(build, "bench/file_bench")
     with open(program, "rb") as f:
         content = base64.b64encode(f.read()).decode()
     out = {}
-    plain = subprocess.run([program, bare, str(small), str(mib)], check=True, stdout=subprocess.PIPE, text=True).stdout
-    text = "cp file_bench /tmp/b && chmod +x /tmp/b && exec /tmp/b /workspace/output %d %d" % (small, mib)
+    plain = subprocess.run([program, os.path.join(bare, "r%d" % number), str(small), str(mib)], check=True, stdout=subprocess.PIPE, text=True).stdout
+    text = "cp file_bench /tmp/b && chmod +x /tmp/b && exec /tmp/b /workspace/output/r%d %d %d" % (number, small, mib)
     step = server.step(argv=["sh", "-c", text], files=[{"name": "file_bench", "content_base64": content}], timeout_s=170)
     for way, lines in (("bare folder", plain), ("output/ in a step", step["stdout"])):
         for what, values in samples(lines).items():
@@ -103,7 +103,7 @@ def one_file_round(server, build, bare, small, mib):
 
 
 def files(server, build, bare, rounds, small, mib):
-    all_rounds = [one_file_round(server, build, bare, small, mib) for _ in range(rounds + 1)][1:]
+    all_rounds = [one_file_round(server, build, bare, i, small, mib) for i in range(rounds + 1)][1:]
     rows = []
     for what, title, unit in (("create", "create, write 4 KiB, close", "us a file"), ("write", "write %d MiB in 1 MiB pieces" % mib, "MiB/s")):
         base = statistics.median(r[what, "bare folder"] for r in all_rounds)
