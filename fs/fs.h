@@ -44,6 +44,16 @@ struct fs {
 	struct fuse_session *se;
 	_Atomic uint64_t next_version;
 	_Atomic uint64_t ring_end; /* behind the last event that was put */
+	atomic_uint handover;
 };
+
+/*
+ * A file opened by one thread is used by another as soon as the kernel has the answer: the kernel orders that, and this tells the
+ * compiler. Before an answer that lends or gives back an open file, and after a request has come.
+ */
+static inline void fs_handover(struct fs *fs)
+{
+	(void)atomic_fetch_add_explicit(&fs->handover, 1, memory_order_acq_rel);
+}
 
 #endif

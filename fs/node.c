@@ -23,6 +23,9 @@ static void unlock(struct nodes *t)
 	while (n) {
 		struct node *next = n->chain_dead;
 
+		if (t->at_end)
+			t->at_end(t->at_end_ctx, n);
+		task_unref(n->task);
 		fd_closep(&n->keep_fd);
 		free(n);
 		n = next;
@@ -114,6 +117,12 @@ int nodes_new(struct nodes **ret)
 	return 0;
 }
 
+void nodes_at_end(struct nodes *t, void (*fn)(void *ctx, struct node *n), void *ctx)
+{
+	t->at_end = fn;
+	t->at_end_ctx = ctx;
+}
+
 /* A free slot's number, 0 where there is none. */
 static uint32_t slot_take(struct nodes *t)
 {
@@ -198,7 +207,6 @@ static void reap(struct nodes *t, struct node *n)
 		t->slot[s].gen++;
 		t->slot[s].next_free = t->free_head;
 		t->free_head = s;
-		task_unref(dead->task);
 		dead->chain_dead = t->graves;
 		t->graves = dead;
 	}
@@ -472,6 +480,17 @@ int node_kept(struct nodes *t, const struct node *n)
 	fd = n->keep_fd >= 0 ? fcntl(n->keep_fd, F_DUPFD_CLOEXEC, 0) : -1;
 	unlock(t);
 	return fd;
+}
+
+struct rec *node_keep_rec(struct nodes *t, struct node *n, struct rec *c)
+{
+	struct rec *old;
+
+	pthread_mutex_lock(&t->lock);
+	old = n->rec;
+	n->rec = c;
+	unlock(t);
+	return old;
 }
 
 int node_link(struct nodes *t, struct node *n, struct node *parent, const char *name)

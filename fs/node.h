@@ -45,15 +45,18 @@ struct node {
 	enum node_kind kind;
 	struct fhandle h; /* guarded by the table's lock for NODE_TASK; else it never changes */
 	uint64_t ino;     /* in the store */
-	/* guarded by the table's lock, read through node_look() */
-	uint32_t mode, uid;
+	_Atomic uint32_t mode,
+		uid; /* written under the table's lock; both at once by node_look() */
+	/* guarded by the table's lock */
 	uint64_t lookups;
 	unsigned pins;          /* children's names, open files, the table itself */
 	struct nname *names;    /* the first is the latest */
 	_Atomic unsigned opens; /* files open on it */
 	int keep_fd;            /* O_PATH, of an inode whose last name is going; -1 */
-	bool gone;              /* unlinked: names is the last that it had */
+	atomic_bool gone;       /* unlinked: names is the last that it had */
 	struct task *task;      /* counted; NULL outside task/ */
+	struct rec
+		*rec; /* counted; of a file whose last name is gone: its inode may be an object */
 	/* guarded by the quota's lock */
 	int64_t charged; /* bytes of it that count in the quota; -1: not known yet */
 	struct node *chain, *chain_dead; /* the table's own */
@@ -66,9 +69,13 @@ struct node_look {
 };
 
 struct nodes;
+struct rec;
 
 must_check int nodes_new(struct nodes **ret);
 void nodes_free(struct nodes *t);
+
+/* Called for each node that ends, outside the lock: nobody refers to it any more. Gives back what it holds of other parts. */
+void nodes_at_end(struct nodes *t, void (*fn)(void *ctx, struct node *n), void *ctx);
 
 /* The node with this id, or NULL. The kernel keeps it alive while it has a request for it under way. */
 struct node *nodes_get(struct nodes *t, uint64_t id);
@@ -110,6 +117,8 @@ struct node *nodes_find(struct nodes *t, const struct fhandle *h);
  */
 void node_keep(struct nodes *t, struct node *n, int fd);
 int node_kept(struct nodes *t, const struct node *n); /* a duplicate, or -1 */
+/* Its last name is gone: n keeps what the record knows of it (takes the count) until its end. The one before is given back, or NULL. */
+struct rec *node_keep_rec(struct nodes *t, struct node *n, struct rec *c);
 
 /* Names come and go. */
 must_check int node_link(struct nodes *t, struct node *n, struct node *parent, const char *name);

@@ -24,6 +24,8 @@ struct nodes {
 	uint32_t free_head;
 	struct node **bucket; /* by handle */
 	uint32_t buckets, hashed;
+	void (*at_end)(void *ctx, struct node *n);
+	void *at_end_ctx;
 	struct node *graves; /* dead, with a descriptor that is closed outside the lock */
 };
 

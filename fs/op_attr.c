@@ -26,7 +26,10 @@
 
 static void reply_attr(struct op *o, struct stat *st)
 {
-	fuse_reply_attr(o->req, st, op_ttl(o->fs, o->node));
+	double ttl = op_ttl(o->fs, o->node);
+
+	fs_handover(o->fs); /* it may have used an open file */
+	fuse_reply_attr(o->req, st, ttl);
 	op_end(o);
 }
 

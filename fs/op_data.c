@@ -23,6 +23,7 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse
 {
 	struct ofile *f = file_of(fi);
 	size_t got = 0;
+	int err = 0;
 	char *buf = malloc(size ? size : 1);
 
 	(void)ino;
@@ -35,16 +36,17 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0 && got == 0) {
-			fuse_reply_err(req, errno);
-			free(buf);
-			return;
-		}
+		if (n < 0 && got == 0)
+			err = errno;
 		if (n <= 0)
 			break;
 		got += (size_t)n;
 	}
-	fuse_reply_buf(req, buf, got);
+	fs_handover(fuse_req_userdata(req));
+	if (err)
+		fuse_reply_err(req, err);
+	else
+		fuse_reply_buf(req, buf, got);
 	free(buf);
 }
 
@@ -104,6 +106,7 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_
 	}
 	if (done > 0)
 		changed(fs, f);
+	fs_handover(fs);
 	if (done > 0 || r == 0)
 		fuse_reply_write(req, done);
 	else
@@ -113,10 +116,11 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
 	struct ofile *f = file_of(fi);
-	int r = datasync ? fdatasync(f->fd) : fsync(f->fd);
+	int r = (datasync ? fdatasync(f->fd) : fsync(f->fd)) < 0 ? errno : 0;
 
 	(void)ino;
-	fuse_reply_err(req, r < 0 ? errno : 0);
+	fs_handover(fuse_req_userdata(req));
+	fuse_reply_err(req, r);
 }
 
 void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t len,
@@ -133,16 +137,19 @@ void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t len
 		r = -errno;
 	if (r == 0)
 		changed(fs, f);
+	fs_handover(fs);
 	fuse_reply_err(req, -r);
 }
 
 void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence, struct fuse_file_info *fi)
 {
 	off_t at = lseek(file_of(fi)->fd, off, whence);
+	int err = errno;
 
 	(void)ino;
+	fs_handover(fuse_req_userdata(req));
 	if (at < 0)
-		fuse_reply_err(req, errno);
+		fuse_reply_err(req, err);
 	else
 		fuse_reply_lseek(req, at);
 }
@@ -166,6 +173,7 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in,
 	}
 	if (r == 0)
 		changed(fs, to);
+	fs_handover(fs);
 	if (r < 0)
 		fuse_reply_err(req, -r);
 	else

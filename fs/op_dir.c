@@ -63,6 +63,7 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	/* The root and logs/ show different things to different callers. */
 	fi->cache_readdir = fi->keep_cache =
 		o.node->kind == NODE_PLAIN && o.node != o.fs->logs_node;
+	fs_handover(o.fs);
 	if (fuse_reply_open(req, fi) < 0) {
 		fd_closep(&d->fd);
 		node_unpin(o.fs->nodes, d->node);
@@ -177,6 +178,7 @@ void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct f
 		return;
 	out = malloc(size ? size : 1);
 	r = out ? list(&o, d, off, out, size, &len) : -ENOMEM;
+	fs_handover(o.fs);
 	if (r < 0) {
 		op_fail(&o, r);
 	} else {
@@ -200,7 +202,10 @@ void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
+	int r = fsync(dir_of(fi)->fd) < 0 ? errno : 0;
+
 	(void)ino;
 	(void)datasync;
-	fuse_reply_err(req, fsync(dir_of(fi)->fd) < 0 ? errno : 0);
+	fs_handover(fuse_req_userdata(req));
+	fuse_reply_err(req, r);
 }

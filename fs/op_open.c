@@ -71,9 +71,6 @@ static void writer_closed(struct fs *fs, struct ofile *f)
 
 static void ofile_free(struct fs *fs, struct ofile *f)
 {
-	struct node_look look;
-	bool linked = f->rec && rec_is_linked(fs->recs, f->rec);
-
 	if (f->writer)
 		writer_closed(fs, f);
 	fd_closep(&f->fd);
@@ -83,9 +80,7 @@ static void ofile_free(struct fs *fs, struct ofile *f)
 		step_file_closed(fs->steps, f->step);
 		step_put(fs->steps, f->step);
 	}
-	node_look(fs->nodes, f->node, &look);
-	if (atomic_fetch_sub(&f->node->opens, 1) == 1 && look.gone)
-		quota_gone(fs, f->node, look.uid, linked);
+	atomic_fetch_sub(&f->node->opens, 1);
 	node_unpin(fs->nodes, f->node);
 	free(f);
 }
@@ -247,6 +242,7 @@ static void do_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, b
 		return;
 	}
 	fill_fi(f, fi);
+	fs_handover(o.fs);
 	if (fuse_reply_open(req, fi) < 0)
 		ofile_free(o.fs, f);
 	op_end(&o);
@@ -317,6 +313,7 @@ static void reply_create(struct op *o, const struct fuse_entry_param *e, struct 
 			 struct fuse_file_info *fi)
 {
 	fill_fi(f, fi);
+	fs_handover(o->fs);
 	if (fuse_reply_create(o->req, e, fi) < 0) {
 		ofile_free(o->fs, f);
 		op_unenter(o->fs, e);

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -24,14 +25,14 @@ struct subject {
 	int fd; /* O_PATH; -1: nothing is there */
 	struct stat st;
 	struct node *node; /* pinned; NULL: the table doesn't know it */
-	unsigned objects;  /* links that are objects */
+	struct rec *rec;   /* counted; NULL: nothing is recorded of it */
+	bool last;         /* it has no other name */
 };
 
 static int subject_of(struct fs *fs, const struct node *dir, int dir_fd, const char *name,
 		      struct subject *ret)
 {
 	struct fhandle h;
-	struct rec *c;
 	int r;
 
 	*ret = (struct subject){ .fd = -1 };
@@ -41,9 +42,10 @@ static int subject_of(struct fs *fs, const struct node *dir, int dir_fd, const c
 	if (fhandle_of(ret->fd, &h) < 0)
 		return 0;
 	ret->node = nodes_find(fs->nodes, &h);
-	c = S_ISREG(ret->st.st_mode) ? rec_of(fs->recs, &h) : NULL;
-	ret->objects = c && rec_is_linked(fs->recs, c);
-	rec_put(fs, c);
+	ret->rec = S_ISREG(ret->st.st_mode) ? rec_of(fs->recs, &h) : NULL;
+	/* not by the count of links: it may just be sealed, and its object is a link or is not yet */
+	ret->last = ret->rec ? rec_is_only_name(fs->recs, ret->rec)
+			     : S_ISDIR(ret->st.st_mode) || ret->st.st_nlink <= 1;
 	return 0;
 }
 
@@ -53,30 +55,30 @@ static void subject_fini(struct fs *fs, struct subject *s)
 	if (s->node)
 		node_unpin(fs->nodes, s->node);
 	s->node = NULL;
-}
-
-static bool is_last(const struct subject *s)
-{
-	return S_ISDIR(s->st.st_mode) || s->st.st_nlink <= 1 + s->objects;
+	rec_put(fs, s->rec);
+	s->rec = NULL;
 }
 
 /* Before its last name goes. */
 static void name_going(struct fs *fs, struct subject *s)
 {
-	if (s->node && is_last(s))
+	if (s->node && s->last)
 		node_keep(fs->nodes, s->node, fcntl(s->fd, F_DUPFD_CLOEXEC, 0));
 }
 
 static void name_stays(struct fs *fs, struct subject *s)
 {
-	if (s->node && is_last(s))
+	if (s->node && s->last)
 		node_keep(fs->nodes, s->node, -1);
 }
 
-/* One of its names is gone: was it the last? */
+/*
+ * One of its names is gone: was it the last? Then what the record knows of it stays with the node: a program may hold it without
+ * having it open (O_PATH) and write to it again, and its inode may be an object. So does its charge: its blocks are not free yet.
+ */
 static void name_gone(struct fs *fs, struct subject *s, struct node *dir, const char *name)
 {
-	bool gone = is_last(s);
+	bool gone = s->last;
 	struct fhandle h;
 
 	if (s->node)
@@ -88,8 +90,10 @@ static void name_gone(struct fs *fs, struct subject *s, struct node *dir, const 
 	}
 	if (fhandle_of(s->fd, &h) == 0)
 		hcache_drop(fs->hcache, &h);
-	if (s->node && atomic_load(&s->node->opens) == 0)
-		quota_gone(fs, s->node, s->st.st_uid, s->objects != 0);
+	if (s->node) {
+		quota_leaves(fs);
+		s->rec = node_keep_rec(fs->nodes, s->node, s->rec);
+	}
 }
 
 static void do_remove(fuse_req_t req, fuse_ino_t parent, const char *name, enum ev_op op)

@@ -5,7 +5,9 @@
 #include "fs/quota.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "core/ids.h"
 #include "fs/agent.h"
@@ -15,6 +17,7 @@
 #include "fs/task.h"
 
 #define BLOCK_BYTES 512 /* of st_blocks */
+#define LEAVING_US 1000 /* how long one that finds no room waits for what is about to be freed */
 
 struct use {
 	int64_t bytes, files;
@@ -24,6 +27,7 @@ struct quota {
 	pthread_mutex_t lock;
 	struct use all;
 	struct use agent[IDS_AGENTS_MAX];
+	atomic_int leaving; /* files without a name that still count */
 };
 
 int quota_new(struct quota **ret)
@@ -77,7 +81,7 @@ static bool past(int64_t had, uint64_t more, uint64_t max)
 	return (had > 0 ? (uint64_t)had : 0) + more > max;
 }
 
-static int room(struct fs *fs, uint32_t uid, uint64_t bytes, uint64_t files)
+static int room_now(struct fs *fs, uint32_t uid, uint64_t bytes, uint64_t files)
 {
 	struct quota *q = fs->quota;
 	struct policy *p = steps_policy(fs->steps);
@@ -98,6 +102,22 @@ static int room(struct fs *fs, uint32_t uid, uint64_t bytes, uint64_t files)
 	pthread_mutex_unlock(&q->lock);
 	policy_unref(p);
 	return over ? -EDQUOT : 0;
+}
+
+/* What was just removed is given back when the kernel has forgotten it, which it tells a moment after. */
+static int room(struct fs *fs, uint32_t uid, uint64_t bytes, uint64_t files)
+{
+	int r = room_now(fs, uid, bytes, files);
+
+	if (r == 0 || atomic_load(&fs->quota->leaving) <= 0)
+		return r;
+	(void)usleep(LEAVING_US);
+	return room_now(fs, uid, bytes, files);
+}
+
+void quota_leaves(struct fs *fs)
+{
+	atomic_fetch_add(&fs->quota->leaving, 1);
 }
 
 int quota_room_file(struct fs *fs, uint32_t uid)

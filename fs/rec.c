@@ -373,6 +373,16 @@ bool rec_is_linked(struct recs *r, struct rec *c)
 	return linked;
 }
 
+bool rec_is_only_name(struct recs *r, struct rec *c)
+{
+	bool only;
+
+	recs_lock(r);
+	only = !c->names || !c->names->next;
+	recs_unlock(r);
+	return only;
+}
+
 int recs_dirty(struct recs *r, uint64_t step, bool writers, struct rec ***ret, size_t *ret_n)
 {
 	struct rec **all = NULL;

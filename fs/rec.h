@@ -94,6 +94,9 @@ void rec_written(struct recs *r, struct rec *c);
 /* Must a reader of another step wait for a cut first? */
 bool rec_read_wants_cut(struct recs *r, struct rec *c, const struct who *w);
 bool rec_is_linked(struct recs *r, struct rec *c);
+bool rec_is_only_name(
+	struct recs *r,
+	struct rec *c); /* has it one name, or none? Whatever links objects/ has of it */
 
 /* Names. The events (EV_CHANGE, EV_VERSION of the new name) are put here. */
 must_check int rec_linked(struct fs *fs, const struct who *w, struct rec *c, struct bytes from,

@@ -110,6 +110,7 @@ static void *serve(void *arg)
 			continue;
 		if (r <= 0)
 			break;
+		fs_handover(fs);
 		fuse_session_process_buf(fs->se, &buf);
 	}
 	free(buf.mem);
