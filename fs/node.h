@@ -58,6 +58,7 @@ struct node {
 	struct rec
 		*rec; /* counted; of a file whose last name is gone: its inode may be an object */
 	/* guarded by the quota's lock */
+	bool leaving;    /* its last name went: it gives back what it holds when it ends */
 	int64_t charged; /* bytes of it that count in the quota; -1: not known yet */
 	struct node *chain, *chain_dead; /* the table's own */
 };

@@ -65,6 +65,9 @@ must_check int op_born(struct fs *fs, struct node *parent, const char *name, int
 /* The kernel never got that entry. */
 void op_unenter(struct fs *fs, const struct fuse_entry_param *e);
 
+/* For nodes_at_end. */
+void op_ended(void *ctx, struct node *n);
+
 /* An O_PATH descriptor of dir/name, as the folder's owner. */
 must_check int op_peek(struct fs *fs, const struct node *dir, int dir_fd, const char *name,
 		       int *ret_fd, struct stat *ret_st);

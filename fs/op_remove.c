@@ -91,9 +91,19 @@ static void name_gone(struct fs *fs, struct subject *s, struct node *dir, const 
 	if (fhandle_of(s->fd, &h) == 0)
 		hcache_drop(fs->hcache, &h);
 	if (s->node) {
-		quota_leaves(fs);
+		quota_leaves(fs, s->node);
 		s->rec = node_keep_rec(fs->nodes, s->node, s->rec);
 	}
+}
+
+void op_ended(void *ctx, struct node *n)
+{
+	struct fs *fs = ctx;
+
+	if (n->gone)
+		quota_gone(fs, n, n->uid, n->rec && rec_is_linked(fs->recs, n->rec));
+	rec_put(fs, n->rec);
+	n->rec = NULL;
 }
 
 static void do_remove(fuse_req_t req, fuse_ino_t parent, const char *name, enum ev_op op)

@@ -27,7 +27,7 @@ struct quota {
 	pthread_mutex_t lock;
 	struct use all;
 	struct use agent[IDS_AGENTS_MAX];
-	atomic_int leaving; /* files without a name that still count */
+	_Atomic unsigned leaving; /* files without a name that still count */
 };
 
 int quota_new(struct quota **ret)
@@ -109,15 +109,19 @@ static int room(struct fs *fs, uint32_t uid, uint64_t bytes, uint64_t files)
 {
 	int r = room_now(fs, uid, bytes, files);
 
-	if (r == 0 || atomic_load(&fs->quota->leaving) <= 0)
+	if (r == 0 || atomic_load(&fs->quota->leaving) == 0)
 		return r;
 	(void)usleep(LEAVING_US);
 	return room_now(fs, uid, bytes, files);
 }
 
-void quota_leaves(struct fs *fs)
+void quota_leaves(struct fs *fs, struct node *n)
 {
-	atomic_fetch_add(&fs->quota->leaving, 1);
+	pthread_mutex_lock(&fs->quota->lock);
+	if (!n->leaving)
+		fs->quota->leaving++;
+	n->leaving = true;
+	pthread_mutex_unlock(&fs->quota->lock);
 }
 
 int quota_room_file(struct fs *fs, uint32_t uid)
@@ -171,6 +175,9 @@ void quota_gone(struct fs *fs, struct node *n, uint32_t uid, int keep_bytes)
 		add(fs, uid, n->task, keep_bytes ? 0 : -n->charged, -1);
 		n->charged = -1;
 	}
+	if (n->leaving)
+		fs->quota->leaving--;
+	n->leaving = false;
 	pthread_mutex_unlock(&fs->quota->lock);
 }
 

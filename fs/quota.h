@@ -44,7 +44,7 @@ void quota_name(struct fs *fs, struct node *n, uint32_t uid, int names);
 void quota_know(struct fs *fs, struct node *n, const struct stat *st);
 
 /* The last name of a file goes: its charge stays until nobody refers to it (quota_gone), which is soon, as a rule. */
-void quota_leaves(struct fs *fs);
+void quota_leaves(struct fs *fs, struct node *n);
 
 /* It is gone: gives back what was charged for it, and the file. @keep_bytes its bytes live on as a kept version. */
 void quota_gone(struct fs *fs, struct node *n, uint32_t uid, int keep_bytes);

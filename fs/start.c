@@ -19,6 +19,7 @@
 #include "fs/emit.h"
 #include "fs/handle.h"
 #include "fs/node.h"
+#include "fs/op.h"
 #include "fs/quota.h"
 #include "fs/rec.h"
 #include "fs/seal.h"
@@ -149,6 +150,8 @@ int start_parts(struct fs *fs, struct err *err)
 		r = hcache_new(FD_KEEPER, &fs->hcache);
 	if (r == 0)
 		r = nodes_new(&fs->nodes);
+	if (r == 0)
+		nodes_at_end(fs->nodes, op_ended, fs);
 	if (r == 0)
 		r = agents_new(&fs->agents);
 	if (r == 0)
