@@ -290,14 +290,15 @@ void sb_live_on(struct sb *sb, int64_t ns)
 		  bytes_of(NULL, 0), NULL, 0, WS_CALL_MS, on_life, sb);
 }
 
-void sandbox_evict_idle(struct app *app)
+bool sandbox_evict_idle(struct app *app, const struct ws *ws)
 {
 	for (struct sb *sb = app->sandboxes; sb != NULL; sb = sb->next)
 		if (sb->use == SB_HELPER && sb->state == SB_READY && sb->turns_used == 0 &&
-		    sb->turns == NULL) {
+		    sb->turns == NULL && (ws == NULL || sb->ws == ws)) {
 			sb_kill(sb, "idle", NULL, NULL, NULL);
-			return;
+			return true;
 		}
+	return false;
 }
 
 void sandboxes_ws_delete(struct ws *ws)

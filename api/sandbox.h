@@ -86,8 +86,8 @@ void sb_kill(struct sb *sb, const char *why, struct sb_wait *w, void (*fn)(void 
 /* garthd says that it is gone. */
 void sb_gone(struct sb *sb, const char *why);
 
-void sandbox_evict_idle(
-	struct app *app); /* end one helper that nobody uses, if somebody waits for its place */
+/* End one helper that nobody uses, of ws alone unless that is NULL. false: there was none. */
+bool sandbox_evict_idle(struct app *app, const struct ws *ws);
 void sandboxes_ws_delete(struct ws *ws);
 
 #endif

@@ -127,8 +127,11 @@ void h_sandbox_delete(struct req *r)
 
 struct creation {
 	struct req *r;
+	struct ws *ws;
 	struct sb *sb;
 	struct sb_turn turn;
+	struct slot_wait slot;
+	uint32_t block;
 	json_t *body;
 	const char *agent;
 	int64_t lifetime_ns;
@@ -145,7 +148,7 @@ static void creation_free(void *own)
 static void ready(void *ctx, int status, const char *why)
 {
 	struct creation *c = ctx;
-	char id[ID_TEXT_SIZE], place[160];
+	char id[ID_TEXT_SIZE], where[160];
 
 	if (status < 0) {
 		req_fail(c->r, status, "the sandbox can't be made: %.160s", why);
@@ -153,33 +156,46 @@ static void ready(void *ctx, int status, const char *why)
 	}
 	sb_turn_give(c->sb);
 	id_text(ID_SANDBOX, c->sb->id, id);
-	(void)snprintf(place, sizeof place, "/v1/workspaces/%s/sandboxes/%s", c->sb->ws->name, id);
+	(void)snprintf(where, sizeof where, "/v1/workspaces/%s/sandboxes/%s", c->sb->ws->name, id);
 	req_json(c->r, 201, sandbox_json(c->sb));
-	(void)response_header(c->r->response, "Location", place);
+	(void)response_header(c->r->response, "Location", where);
+}
+
+/* A slot is ours. */
+static void place(void *ctx)
+{
+	struct creation *c = ctx;
+	struct req *r = c->r;
+	int rc = -EPIPE;
+
+	if (c->ws->policy != NULL && peer_is_open(c->ws->fs))
+		rc = sb_new(r->app, c->ws, c->block, SB_LIVE, false,
+			    policy_step_limits_of(c->ws->policy, c->agent), c->ws->policy,
+			    c->lifetime_ns, &c->sb);
+
+	if (rc == 0)
+		rc = sb_turn_take(c->sb, &c->turn, ready, c);
+	else
+		slots_give(r->app, c->ws, false);
+	if (rc < 0)
+		req_fail(r, rc, "the sandbox can't be asked for");
 }
 
 static void create(struct req *r, struct ws *ws)
 {
 	struct creation *c = r->own;
-	struct slot_wait slot;
-	const char *agent;
 	int block, rc;
 
-	if (auth_agent(r, c->agent, &agent) < 0 || (block = req_agent_block(r, ws, agent)) < 0)
+	if (auth_agent(r, c->agent, &c->agent) < 0 ||
+	    (block = req_agent_block(r, ws, c->agent)) < 0)
 		return;
-	rc = slots_take(r->app, ws, false, false, &slot, NULL, NULL);
-	if (rc < 0) {
-		req_fail(r, -EAGAIN, "all sandboxes are in use");
-		return;
-	}
-	rc = sb_new(r->app, ws, (uint32_t)block, SB_LIVE, false,
-		    policy_step_limits_of(ws->policy, agent), ws->policy, c->lifetime_ns, &c->sb);
+	c->ws = ws;
+	c->block = (uint32_t)block;
+	rc = slots_take(r->app, ws, false, false, &c->slot, place, c);
 	if (rc == 0)
-		rc = sb_turn_take(c->sb, &c->turn, ready, c);
-	else
-		slots_give(r->app, ws, false);
-	if (rc < 0)
-		req_fail(r, rc, "the sandbox can't be asked for");
+		place(c);
+	else if (rc != -EINPROGRESS)
+		req_fail(r, -EAGAIN, "all sandboxes are in use");
 }
 
 static int parse(struct creation *c, struct err *err)

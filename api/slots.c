@@ -34,14 +34,16 @@ void slots_free(struct slots *s)
 	free(s);
 }
 
+static bool at_own_limit(const struct ws *ws)
+{
+	return ws->policy != NULL && ws->slots_used >= ws->policy->limits.ws_sandboxes;
+}
+
 static bool has_room(const struct slots *s, const struct ws *ws, bool hook)
 {
 	if (s->plain + s->hooks >= s->max)
 		return false;
-	if (hook)
-		return true;
-	return s->plain < s->max - s->kept &&
-	       (ws->policy == NULL || ws->slots_used < ws->policy->limits.ws_sandboxes);
+	return hook || (s->plain < s->max - s->kept && !at_own_limit(ws));
 }
 
 static void use(struct slots *s, struct ws *ws, bool hook)
@@ -80,24 +82,24 @@ int slots_take(struct app *app, struct ws *ws, bool hook, bool wait, struct slot
 {
 	struct slots *s = app->slots;
 	bool behind = !hook && ws->slots_waiting > 0; /* others of this workspace were first */
+	bool freed;
 
 	*w = (struct slot_wait){ .ws = ws, .hook = hook, .fn = fn, .ctx = ctx };
 	if (!behind && has_room(s, ws, hook)) {
 		use(s, ws, hook);
 		return 0;
 	}
-	if (!wait || (!hook && (s->waiting >= app->queue_max ||
-				(ws->policy != NULL &&
-				 ws->slots_waiting >= ws->policy->limits.ws_steps_queued)))) {
-		sandbox_evict_idle(app); /* the next one may be luckier */
+	freed = sandbox_evict_idle(app, !hook && at_own_limit(ws) ? ws : NULL);
+	if ((!wait && (behind || !freed)) ||
+	    (!hook &&
+	     (s->waiting >= app->queue_max ||
+	      (ws->policy != NULL && ws->slots_waiting >= ws->policy->limits.ws_steps_queued))))
 		return -EAGAIN;
-	}
 	enqueue(hook ? &s->first_hook : &s->first_plain, w);
 	if (!hook) {
 		s->waiting++;
 		ws->slots_waiting++;
 	}
-	sandbox_evict_idle(app);
 	return -EINPROGRESS;
 }
 

@@ -23,7 +23,10 @@ struct slot_wait {
 must_check int slots_new(struct app *app, struct slots **ret);
 void slots_free(struct slots *s);
 
-/* 0 it is yours now, -EINPROGRESS fn will be called, -EAGAIN the queue is full. @wait false: never queue. */
+/*
+ * 0 it is yours now, -EINPROGRESS fn will be called, -EAGAIN the queue is full. @wait false: queue only
+ * where an idle helper makes room right now.
+ */
 must_check int slots_take(struct app *app, struct ws *ws, bool hook, bool wait, struct slot_wait *w,
 			  void (*fn)(void *), void *ctx);
 void slots_cancel(struct app *app, struct slot_wait *w); /* not waiting: fine */

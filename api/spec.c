@@ -138,15 +138,16 @@ static int file_list(const json_t *arr, struct spec *s, struct err *err)
 
 		(void)snprintf(where, sizeof where, "files[%u]: ", i);
 		rc = jx_fields(json_array_get(arr, i), where, f, sizeof f / sizeof f[0], err);
-		if (rc == 0)
-			rc = jx_text(name, "name", PATH_LEN_MAX, &s->files[i].name, err);
+		if (rc < 0)
+			return rc;
+		where[strlen(where) - 2] = '\0';
+		rc = jx_text(name, "name", PATH_LEN_MAX, &s->files[i].name, err);
 		if (rc == 0)
 			rc = path_check(bytes_str(s->files[i].name), err);
 		if (rc == 0 && s->files[i].name[0] == '\0')
 			rc = err_set(err, -EINVAL, "the name is empty");
 		if (rc < 0)
 			return err_wrap(err, rc, "%s", where);
-		where[strlen(where) - 2] = '\0';
 		rc = content(s, plain, b64, where, &s->files[i].content, err);
 		if (rc < 0)
 			return rc;

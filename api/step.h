@@ -94,7 +94,7 @@ struct step {
 	struct timer clock, kill_clock;
 	int pipe_fd[2], log_fd[2];
 	uint64_t log_len[2];
-	bool log_done[2], settling; /* the program has ended, its stderr not yet */
+	bool log_done[2], settling;             /* the program has ended, its stderr not yet */
 	int64_t began_ns, spawned_ns, ended_ns; /* wall, mono, mono */
 	/* how it ended */
 	int status;    /* 0, or why there is no step: -EAGAIN, -EPIPE before the begin, ... */
@@ -138,8 +138,8 @@ void steps_exited(struct sb *sb, const struct msg_exited *m, struct bytes error)
 
 /* ---- between the files of step ---- */
 void step_log_done(struct step *st); /* nobody can write to its stderr any more */
-void step_run(struct step *st);   /* begun and permitted: SPAWN or PUT */
-void step_ended(struct step *st); /* the program is over, or never was: from SB_STAT on */
+void step_run(struct step *st);      /* begun and permitted: SPAWN or PUT */
+void step_ended(struct step *st);    /* the program is over, or never was: from SB_STAT on */
 void step_fail(struct step *st, int status, const char *why); /* before it began */
 void step_leave(struct step *st);                             /* give back sandbox, turn, slot */
 void step_finish(struct step *st);                            /* done, and away */

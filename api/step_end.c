@@ -16,7 +16,8 @@
 #include "core/size.h"
 
 #define STDERR_TAIL 4096
-#define LOG_SETTLE_MS 200 /* at most: a failed program's last words may still be on their way to its log */
+#define LOG_SETTLE_MS \
+	200 /* at most: a failed program's last words may still be on their way to its log */
 
 /* ---- what it says ---- */
 

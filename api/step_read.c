@@ -38,22 +38,36 @@ static int take(void *ctx, const struct idx_step *s)
 
 	if (!is_mine(l->r, s->agent_name))
 		return 0;
-	if (st != NULL && !st->begun) /* the record has it before we hear of that: it is listed as waiting */
+	if (st != NULL &&
+	    !st->begun) /* the record has it before we hear of that: it is listed as waiting */
 		return 0;
 	return page_add(&l->page, s->step, view_step_row(l->ws, s, true));
 }
 
-/* Steps that wait stand before the record's, the newest first as these. */
+/* Of those that wait and fit, the one with the next lower id; ids of one millisecond are in no order. NULL: none. */
+static const struct step *next_waiting(const struct listing *l, const struct idx_filter *f,
+				       uint64_t before)
+{
+	const struct step *best = NULL;
+
+	for (const struct step *st = l->r->app->steps; st != NULL; st = st->next)
+		if (st->ws == l->ws && !st->begun && st->id < before &&
+		    (best == NULL || st->id > best->id) &&
+		    (f->agent == NULL || strcmp(f->agent, st->agent) == 0) &&
+		    (f->job == NULL ||
+		     (st->spec->job != NULL && strcmp(f->job, st->spec->job) == 0)))
+			best = st;
+	return best;
+}
+
+/* They stand before the record's, the newest first as these. */
 static int list_waiting(struct listing *l, const struct idx_filter *f, uint64_t before)
 {
+	const struct step *st;
 	int rc = 0;
 
-	for (const struct step *st = l->r->app->steps; st != NULL && rc == 0; st = st->next) {
-		if (st->ws != l->ws || st->begun || st->id >= before ||
-		    (f->agent != NULL && strcmp(f->agent, st->agent) != 0) ||
-		    (f->job != NULL &&
-		     (st->spec->job == NULL || strcmp(f->job, st->spec->job) != 0)))
-			continue;
+	while (rc == 0 && (st = next_waiting(l, f, before)) != NULL) {
+		before = st->id;
 		rc = page_add(&l->page, CURSOR_WAITING | st->id, step_view(st));
 	}
 	return rc;
