@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/fd.h"
@@ -17,9 +18,13 @@
 #include "fs/place.h"
 #include "fs/rec_own.h"
 
+#define CUT_PAUSE_NS 1000000 /* of a wait for a RELEASE that is on its way */
+#define CUT_PAUSES 4
+#define CUT_PAUSES_MAX 100 /* where one is known to be on its way */
+
 /* What a cut found out about the file, before it is written down. */
 struct found {
-	bool has_sha, kept, linked, unchanged;
+	bool has_sha, kept, linked;
 	struct sha256 sha;
 	uint64_t size, gen;
 };
@@ -34,17 +39,6 @@ static bool in_output(const struct rec *c)
 			return true;
 	}
 	return false;
-}
-
-/* Opened for writing, and nothing written: it is what it was. */
-static bool is_unchanged(const struct rec *c)
-{
-	if (c->written)
-		return false;
-	for (const struct rname *m = c->names; m; m = m->next)
-		if (m->version == 0 || m->open_version)
-			return false;
-	return true;
 }
 
 static int open_live(struct fs *fs, struct rec *c, int spare_fd, int *ret_fd)
@@ -129,7 +123,7 @@ void cut_version(struct fs *fs, struct rec *c, enum cut_how how)
 {
 	struct recs *r = fs->recs;
 	struct found f;
-	bool keep;
+	bool keep, news;
 	int spare_fd;
 
 	memset(&f, 0, sizeof f);
@@ -141,14 +135,14 @@ void cut_version(struct fs *fs, struct rec *c, enum cut_how how)
 		return;
 	}
 	c->busy = true;
-	f.unchanged = is_unchanged(c);
+	news = rec_has_news(c); /* else it was opened for writing, and is what it was */
 	keep = in_output(c);
 	spare_fd = c->spare_fd; /* stays: it ends when c is clean, and that is ours to say */
 	recs_unlock(r);
-	if (!f.unchanged)
+	if (news)
 		examine(fs, c, how, keep, spare_fd, &f);
 	recs_lock(r);
-	if (!f.unchanged)
+	if (news)
 		write_down(fs, c, &f);
 	rec_clean(fs, r, c);
 	c->busy = false;
@@ -201,8 +195,21 @@ static int detach(struct fs *fs, struct rec *c)
 	return r;
 }
 
+/* A close is answered before its RELEASE comes: whoever opens right after it waits a moment. */
+static void wait_for_release(struct fs *fs, struct rec *c, const struct who *w)
+{
+	static const struct timespec pause = { .tv_nsec = CUT_PAUSE_NS };
+
+	for (int i = 0; i < (atomic_load(&fs->releasing) ? CUT_PAUSES_MAX : CUT_PAUSES) &&
+			rec_has_other_writer(fs->recs, c, w);
+	     i++)
+		(void)nanosleep(&pause, NULL);
+}
+
 int cut_mend(struct fs *fs, struct rec *c, const struct who *w, bool write)
 {
+	if (!write)
+		wait_for_release(fs, c, w);
 	if (rec_read_wants_cut(fs->recs, c, w))
 		cut_version(fs, c, CUT_COPY);
 	return write ? detach(fs, c) : 0;

@@ -87,12 +87,13 @@ struct known {
 static bool look_up(struct fs *fs, struct bytes path, struct known *k)
 {
 	struct rec *c = path.len ? rec_by_path(fs->recs, path) : NULL;
+	struct who nobody = { .kind = WHO_NOBODY, .agent = EV_NOBODY };
 	struct rname *m;
 
 	memset(k, 0, sizeof *k);
 	if (!c)
 		return false;
-	cut_version(fs, c, CUT_COPY);
+	(void)cut_mend(fs, c, &nobody, false);
 	recs_lock(fs->recs);
 	m = rname_find(fs->recs, path);
 	if (m && m->rec == c) {
@@ -100,7 +101,7 @@ static bool look_up(struct fs *fs, struct bytes path, struct known *k)
 		k->open = m->open_version != 0;
 		k->held = c->held;
 		k->kept = c->kept;
-		k->dirty = c->dirty;
+		k->dirty = c->writers || (c->dirty && rec_has_news(c));
 		k->has_sha = c->has_sha;
 		k->sha = c->sha;
 	}

@@ -45,6 +45,7 @@ struct fs {
 	_Atomic uint64_t next_version;
 	_Atomic uint64_t ring_end; /* behind the last event that was put */
 	atomic_uint handover;
+	atomic_uint releasing; /* RELEASEs that have come and aren't done */
 };
 
 /*

@@ -269,6 +269,9 @@ static int make_files(struct fs *fs, const struct step *st, int write_fds[2], in
 	return r < 0 ? err_errno(err, r, "give logs/%s to its agent", id) : 0;
 }
 
+/* The step's programs may open it again by name: /dev/stderr. To read it is nobody's but ours. */
+#define PIPE_MODE (S_IRUSR | S_IWUSR | S_IWGRP | S_IWOTH)
+
 static int make_pipe(struct stream *s, int *ret_write)
 {
 	int fds[2];
@@ -277,6 +280,7 @@ static int make_pipe(struct stream *s, int *ret_write)
 		return -errno;
 	s->pipe_fd = fds[0];
 	*ret_write = fds[1];
+	(void)fchmod(fds[1], PIPE_MODE);
 	return fd_set_nonblock(fds[0], true);
 }
 

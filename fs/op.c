@@ -257,7 +257,9 @@ int op_write_begin(struct fs *fs, struct rec *c, const struct who *w, bool wait)
 
 int op_read_begin(struct fs *fs, struct rec *c, const struct who *w, bool wait)
 {
-	if (!rec_read_wants_cut(fs->recs, c, w))
-		return 0;
-	return wait ? cut_mend(fs, c, w, false) : MUST_WAIT;
+	if (wait)
+		return cut_mend(fs, c, w, false);
+	return rec_read_wants_cut(fs->recs, c, w) || rec_has_other_writer(fs->recs, c, w)
+		       ? MUST_WAIT
+		       : 0;
 }

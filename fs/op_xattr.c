@@ -54,7 +54,7 @@ static int value_of(struct fs *fs, const struct rec *c, enum ours which, char ou
 		id_text(ID_STEP, step, out);
 		return 0;
 	case OURS_SHA256:
-		if (c->dirty || !c->has_sha)
+		if (c->writers || (c->dirty && rec_has_news(c)) || !c->has_sha)
 			return -ENODATA;
 		sha256_hex(&c->sha, out);
 		return 0;

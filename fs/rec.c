@@ -279,9 +279,20 @@ static bool same_author(const struct who *a, const struct who *b)
 	return who_step_id(a) == who_step_id(b) && a->agent == b->agent && a->sb == b->sb;
 }
 
+bool rec_has_news(const struct rec *c)
+{
+	if (c->written)
+		return true;
+	for (const struct rname *m = c->names; m; m = m->next)
+		if (m->version == 0 || m->open_version)
+			return true;
+	return false;
+}
+
 static bool wants_cut(const struct rec *c, const struct who *w)
 {
-	return c->dirty && c->writers == 0 && c->names && c->last && !same_author(c->last, w);
+	return c->dirty && c->writers == 0 && c->names && c->last && !same_author(c->last, w) &&
+	       rec_has_news(c);
 }
 
 static int set_last(struct fs *fs, struct rec *c, const struct who *w)
@@ -331,15 +342,12 @@ int rec_write_begin(struct fs *fs, struct rec *c, const struct who *w)
 
 void rec_write_end(struct fs *fs, struct rec *c, int spare_fd)
 {
-	bool quiet;
-
 	recs_lock(fs->recs);
 	if (spare_fd >= 0) {
 		fd_closep(&c->spare_fd);
 		c->spare_fd = spare_fd;
 	}
-	quiet = --c->writers == 0;
-	if (quiet && c->dirty) {
+	if (--c->writers == 0 && c->dirty) {
 		c->quiet_ns = clock_mono_ns() + REC_QUIET_NS;
 		dirty_append(fs->recs, c);
 	}
@@ -351,6 +359,16 @@ void rec_written(struct recs *r, struct rec *c)
 	recs_lock(r);
 	c->written = true;
 	recs_unlock(r);
+}
+
+bool rec_has_other_writer(struct recs *r, struct rec *c, const struct who *w)
+{
+	bool other;
+
+	recs_lock(r);
+	other = c->dirty && c->writers > 0 && c->last && !same_author(c->last, w);
+	recs_unlock(r);
+	return other;
 }
 
 bool rec_read_wants_cut(struct recs *r, struct rec *c, const struct who *w)

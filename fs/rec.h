@@ -93,6 +93,9 @@ void rec_written(struct recs *r, struct rec *c);
 
 /* Must a reader of another step wait for a cut first? */
 bool rec_read_wants_cut(struct recs *r, struct rec *c, const struct who *w);
+
+/* Is somebody else writing it? */
+bool rec_has_other_writer(struct recs *r, struct rec *c, const struct who *w);
 bool rec_is_linked(struct recs *r, struct rec *c);
 bool rec_is_only_name(
 	struct recs *r,
@@ -114,6 +117,9 @@ must_check int rec_touch(struct fs *fs, struct rec *c, const struct who *w);
 
 /* Under the lock: the name of this path, or NULL. */
 struct rname *rname_find(struct recs *r, struct bytes path);
+
+/* Under the lock: is there something that its newest version doesn't say? */
+bool rec_has_news(const struct rec *c);
 
 /* Under the lock: put c among the clean again. */
 void rec_clean(struct fs *fs, struct recs *r, struct rec *c);

@@ -5,10 +5,12 @@
 #include "fs/session.h"
 
 #include <fuse_lowlevel.h>
+#include <linux/fuse.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fs/cred.h"
 #include "fs/op.h"
@@ -97,6 +99,22 @@ int session_open(struct fs *fs, struct err *err)
 	return 0;
 }
 
+/* A RELEASE that has come and isn't done is counted: who waits for a last close then waits longer (fs/cut.c). */
+static void process(struct fs *fs, struct fuse_buf *buf)
+{
+	struct fuse_in_header head = { 0 };
+	bool release;
+
+	if (buf->size >= sizeof head)
+		memcpy(&head, buf->mem, sizeof head);
+	release = head.opcode == FUSE_RELEASE;
+	if (release)
+		(void)atomic_fetch_add(&fs->releasing, 1);
+	fuse_session_process_buf(fs->se, buf);
+	if (release)
+		(void)atomic_fetch_sub(&fs->releasing, 1);
+}
+
 static void *serve(void *arg)
 {
 	struct fs *fs = arg;
@@ -111,7 +129,7 @@ static void *serve(void *arg)
 		if (r <= 0)
 			break;
 		fs_handover(fs);
-		fuse_session_process_buf(fs->se, &buf);
+		process(fs, &buf);
 	}
 	free(buf.mem);
 	return NULL;

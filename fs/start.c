@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/fd.h"
 #include "core/ids.h"
 #include "fs/agent.h"
@@ -25,6 +27,8 @@
 #include "fs/seal.h"
 #include "fs/step.h"
 #include "policy/policy.h"
+
+#define INDEX_TRIES 100 /* of 20 ms */
 
 void left_fini(struct left *l)
 {
@@ -246,6 +250,20 @@ static int load_policy(struct fs *fs, const struct idx_load *state, struct err *
 	return 0;
 }
 
+/* A garth-fs that was killed may take a moment to be gone. */
+static int open_index(struct fs *fs, struct left *ret, struct err *err)
+{
+	static const struct timespec pause = { .tv_nsec = 20 * NS_PER_MS };
+	int r = -EBUSY;
+
+	for (int i = 0; i < INDEX_TRIES && r == -EBUSY; i++) {
+		if (i > 0)
+			(void)nanosleep(&pause, NULL);
+		r = idx_writer_open(fs->store_fd, fs->ring, &fs->idx, &ret->holes, err);
+	}
+	return r;
+}
+
 int start_record(struct fs *fs, struct left *ret, struct err *err)
 {
 	struct idx_load state = { 0 };
@@ -255,7 +273,7 @@ int start_record(struct fs *fs, struct left *ret, struct err *err)
 		return r;
 	ret->crashed = ring_head(fs->ring) > 0; /* a clean stop removes the ring */
 	cred_own(fs);
-	r = idx_writer_open(fs->store_fd, fs->ring, &fs->idx, &ret->holes, err);
+	r = open_index(fs, ret, err);
 	if (r < 0)
 		return r;
 	r = idx_load_state(fs->idx, &state);
