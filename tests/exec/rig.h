@@ -473,7 +473,8 @@ static inline struct rig_result *rig_finish(int guest, int out)
 	ssize_t n;
 
 	memset(&res, 0, sizeof res);
-	while ((n = read(out, res.out + res.len, sizeof res.out - 1 - res.len)) > 0)
+	while (res.len < sizeof res.out - 1 &&
+	       (n = read(out, res.out + res.len, sizeof res.out - 1 - res.len)) > 0)
 		res.len += (size_t)n;
 	(void)close(out);
 	wire_msg_init(&m);
