@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/syscall.h>
 
 #include "core/fd.h"
@@ -56,12 +57,30 @@ static int set_limits(uint64_t file_max, uint32_t open_files, struct err *err)
 	return r;
 }
 
+/*
+ * The host's /dev/null becomes the sandbox's own: it lies on a mount that nobody in here may open by path, so `cat /dev/stdin` would
+ * fail.
+ */
+static void own_null(int fd)
+{
+	struct stat st;
+	autofd own = -1;
+
+	if (fstat(fd, &st) < 0 || !S_ISCHR(st.st_mode) || st.st_rdev != makedev(1, 3))
+		return;
+	own = open("/dev/null", (fcntl(fd, F_GETFL) & O_ACCMODE) | O_CLOEXEC);
+	if (own >= 0)
+		(void)dup2(own, fd);
+}
+
 /* Descriptors 0 to 2 as given, all others gone at exec. */
 static int take_stdio(const int stdio[3], struct err *err)
 {
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 3; i++) {
 		if (dup2(stdio[i], i) < 0)
 			return err_sys(err, "descriptor %d", i);
+		own_null(i);
+	}
 	if (syscall(SYS_close_range, 3U, UINT_MAX, CLOSE_RANGE_CLOEXEC) < 0)
 		return err_sys(err, "close descriptors");
 	return 0;
