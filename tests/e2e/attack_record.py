@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# timeout: 180
+"""Hostile steps against the record: bytes of a version that is kept, who is booked, what counts. Not here: walls of the sandbox (tests/exec)."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from garthtest import Server, run
+
+server = None
+
+
+def step(ws, agent, code, **kw):
+    r = server.step(ws, agent, code, **kw)
+    assert r["reason"] == "exited" and r["exit_code"] == 0, (r["reason"], r["exit_code"], r["stderr"])
+    return r
+
+
+def check_verifies(ws):
+    v = server.verify(ws)
+    assert v["ok"], v
+
+
+def test_kept_version_survives_path_descriptors():
+    """A sealed file's inode is its object: a descriptor by path (O_PATH) that outlives the name must not lead to it."""
+    global server
+    server = Server()
+    server.workspace("w")
+    for name in ("unlinked", "replaced", "cut", "hidden"):
+        step("w", "a", "open('/workspace/output/%s', 'w').write('good')" % name)
+    step("w", "a", """
+import os
+os.chdir("/workspace/output")
+def by_path(name):
+    return "/proc/self/fd/%d" % os.open(name, os.O_PATH)
+p = by_path("unlinked"); os.unlink("unlinked")
+with open(p, "r+") as f: f.write("EVIL")
+p = by_path("replaced"); open("new", "w").write("new"); os.rename("new", "replaced")
+with open(p, "a") as f: f.write("EVIL")
+p = by_path("cut"); os.unlink("cut"); os.truncate(p, 1)
+p = by_path("hidden"); os.unlink("hidden"); os.chmod(p, 0)
+""")
+    for name in ("unlinked", "replaced", "cut", "hidden"):
+        assert server.get("w", "output/%s?version=1" % name) == b"good", name
+    check_verifies("w")
+
+
+def test_nothing_moves_between_recorded_and_not():
+    """From an open root a file with an unseen writer could come into output/, be sealed, and be written on."""
+    server.workspace("shared", policy="version: 1\nroot: shared\n")
+    step("shared", "a", """
+import errno, os
+os.chdir("/workspace")
+os.mkdir("d"); open("d/f", "w").close(); open("x", "w").write("root"); open("output/y", "w").write("kept")
+def exdev(fn, *a):
+    try:
+        fn(*a)
+    except OSError as e:
+        assert e.errno == errno.EXDEV, (fn, a, e)
+    else:
+        raise SystemExit("%s%r went through" % (fn.__name__, a))
+for fn in (os.rename, os.link):
+    exdev(fn, "x", "output/x")
+    exdev(fn, "output/y", "y")
+exdev(os.rename, "d", "output/d")
+f = os.open(".", os.O_TMPFILE | os.O_RDWR)
+exdev(lambda: os.link("/proc/self/fd/%d" % f, "output/t", follow_symlinks=True))
+os.rename("x", "x2"); os.link("x2", "x3"); os.rename("output/y", "output/y2")
+""")
+    check_verifies("shared")
+
+
+def test_link_cannot_take_a_file_from_its_owner():
+    """A name in one's own area for a foreign file would refuse the owner, and book it as the owner's violation."""
+    step("w", "b", "open('/workspace/output/b', 'w').write('1')")
+    step("w", "a", """
+import errno, os
+for to in ("agents/a/b", "output/b2"):
+    try:
+        os.link("/workspace/output/b", "/workspace/" + to)
+    except OSError as e:
+        assert e.errno == errno.EPERM, e
+    else:
+        raise SystemExit("linked to " + to)
+""")
+    r = step("w", "b", "open('/workspace/output/b', 'w').write('2')")
+    assert r["violations"] == [], r["violations"]
+
+
+def test_names_of_a_file_are_bounded_and_count():
+    step("w", "a", """
+import errno, os
+os.mkdir("/workspace/output/l"); os.chdir("/workspace/output/l")
+open("f", "w").close()
+def used():
+    v = os.statvfs("."); return v.f_files - v.f_ffree
+was = used()
+for i in range(100): os.link("f", "n%d" % i)
+assert used() == was + 100, (was, used())
+for i in range(100): os.unlink("n%d" % i)
+assert used() == was, (was, used())
+try:
+    for i in range(1000): os.link("f", "n%d" % i)
+except OSError as e:
+    assert e.errno == errno.EMLINK, e
+else:
+    raise SystemExit("a thousand names")
+""")
+    check_verifies("w")
+
+
+def test_removed_files_that_are_held_count():
+    """O_PATH keeps the inode and its blocks: what lies on the disk counts."""
+    step("w", "a", """
+import os, time
+os.chdir("/workspace/output")
+def used():
+    v = os.statvfs("."); return (v.f_blocks - v.f_bfree) * v.f_frsize
+was = used()
+held = []
+for i in range(20):
+    with open("h", "wb") as f: f.write(bytes(100000))
+    held.append(os.open("h", os.O_PATH)); os.unlink("h")
+assert used() >= was + 20 * 100000, (was, used())
+for f in held: os.close(f)
+for i in range(200):
+    if used() < was + 100000: break
+    time.sleep(0.01)
+else:
+    raise SystemExit("%d bytes stay charged" % (used() - was))
+""")
+
+
+def test_standard_streams_open_by_name():
+    r = server.step("w", "a", "cat /dev/stdin; echo out >/dev/stdout; echo err >/dev/stderr", language="bash")
+    assert (r["stdout"], r["stderr"]) == ("out\n", "err\n"), (r["stdout"], r["stderr"])
+    r = server.step("w", "a", "cat /dev/stdin", language="bash", stdin="in")
+    assert (r["stdout"], r["stderr"]) == ("in", ""), (r["stdout"], r["stderr"])
+
+
+if __name__ == "__main__":
+    run(test_kept_version_survives_path_descriptors, test_nothing_moves_between_recorded_and_not,
+        test_link_cannot_take_a_file_from_its_owner, test_names_of_a_file_are_bounded_and_count,
+        test_removed_files_that_are_held_count, test_standard_streams_open_by_name)
