@@ -29,6 +29,7 @@ struct ofile {
 	struct node *node; /* pinned */
 	struct rec *rec;   /* counted; NULL where no versions are kept */
 	struct step *step; /* counted; NULL: none, or several */
+	struct who *by;    /* of a recorded file that may be written: who opened it, with counts */
 };
 
 /* One request. op_begin answers it itself where it fails. */

@@ -207,7 +207,7 @@ static int set_size(struct change *c)
 	}
 	r = truncate_it(c);
 	if (r == 0 && rec)
-		rec_written(fs->recs, rec);
+		rec_written(fs, rec, &c->o->who, false);
 	if (rec)
 		rec_write_end(fs, rec, -1);
 	rec_put(fs, rec);

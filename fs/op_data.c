@@ -75,12 +75,12 @@ static int check_room(struct fs *fs, struct ofile *f, uint64_t off, uint64_t len
 	return -EDQUOT;
 }
 
-static void changed(struct fs *fs, struct ofile *f)
+static void changed(struct fs *fs, struct ofile *f, bool mapped)
 {
 	struct stat st;
 
-	if (f->rec)
-		rec_written(fs->recs, f->rec);
+	if (f->rec && f->by)
+		rec_written(fs, f->rec, f->by, mapped);
 	if (fstat(f->fd, &st) == 0)
 		quota_settle(fs, f->node, &st);
 }
@@ -105,7 +105,7 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_
 			done += (size_t)n;
 	}
 	if (done > 0)
-		changed(fs, f);
+		changed(fs, f, fi->writepage);
 	fs_handover(fs);
 	if (done > 0 || r == 0)
 		fuse_reply_write(req, done);
@@ -136,7 +136,7 @@ void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t len
 	if (r == 0 && fallocate(f->fd, mode, off, len) < 0)
 		r = -errno;
 	if (r == 0)
-		changed(fs, f);
+		changed(fs, f, false);
 	fs_handover(fs);
 	fuse_reply_err(req, -r);
 }
@@ -172,7 +172,7 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in,
 		r = n < 0 ? -errno : 0;
 	}
 	if (r == 0)
-		changed(fs, to);
+		changed(fs, to, false);
 	fs_handover(fs);
 	if (r < 0)
 		fuse_reply_err(req, -r);

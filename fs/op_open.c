@@ -74,6 +74,9 @@ static void ofile_free(struct fs *fs, struct ofile *f)
 	if (f->writer)
 		writer_closed(fs, f);
 	fd_closep(&f->fd);
+	if (f->by)
+		who_put(fs, f->by);
+	free(f->by);
 	rec_put(fs, f->rec);
 	if (f->step) {
 		atomic_fetch_sub(&f->step->files, 1);
@@ -88,8 +91,16 @@ static void ofile_free(struct fs *fs, struct ofile *f)
 /* It will be written: the record and the step know. MUST_WAIT as of rec_write_begin. */
 static int become_writer(struct op *o, struct ofile *f, bool wait)
 {
-	int r = f->rec ? op_write_begin(o->fs, f->rec, &o->who, wait) : 0;
+	int r = 0;
 
+	if (f->rec && !f->by) {
+		f->by = calloc(1, sizeof *f->by);
+		if (!f->by)
+			return -ENOMEM;
+		who_copy(o->fs, &o->who, f->by);
+	}
+	if (f->rec)
+		r = op_write_begin(o->fs, f->rec, &o->who, wait);
 	if (r < 0)
 		return r;
 	f->writer = true;
@@ -164,7 +175,7 @@ static void truncated(struct op *o, struct ofile *f)
 	struct stat st;
 
 	if (f->rec)
-		rec_written(o->fs->recs, f->rec);
+		rec_written(o->fs, f->rec, &o->who, false);
 	if (fstat(f->fd, &st) == 0)
 		quota_settle(o->fs, f->node, &st);
 }

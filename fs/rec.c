@@ -10,6 +10,7 @@
 
 #include "core/clock.h"
 #include "core/fd.h"
+#include "fs/cut.h"
 #include "fs/rec_own.h"
 #include "fs/step.h"
 #include "fs/work.h"
@@ -116,6 +117,7 @@ void rec_clean(struct fs *fs, struct recs *r, struct rec *c)
 	(void)r;
 	dirty_remove(c);
 	c->dirty = c->written = false;
+	c->handovers = 0;
 	fd_closep(&c->spare_fd);
 	if (c->last) {
 		who_put(fs, c->last);
@@ -328,7 +330,7 @@ int rec_write_begin(struct fs *fs, struct rec *c, const struct who *w)
 	recs_lock(fs->recs);
 	if (c->busy || c->linked || wants_cut(c, w))
 		r = MUST_WAIT;
-	if (r == 0)
+	if (r == 0 && !c->written) /* to open makes nobody the author of what another one wrote */
 		r = set_last(fs, c, w);
 	if (r == 0) {
 		c->dirty = true;
@@ -354,11 +356,28 @@ void rec_write_end(struct fs *fs, struct rec *c, int spare_fd)
 	recs_unlock(fs->recs);
 }
 
-void rec_written(struct recs *r, struct rec *c)
+/* Another author goes on with what c->last wrote. */
+static void hand_over(struct fs *fs, struct rec *c)
 {
-	recs_lock(r);
+	for (struct rname *m = c->names; m; m = m->next) {
+		if (c->handovers < REC_HANDOVERS_MAX)
+			(void)cut_open_row(fs, c, m);
+		m->open_version = 0;
+	}
+	c->handovers++;
+}
+
+void rec_written(struct fs *fs, struct rec *c, struct who *w, bool mapped)
+{
+	recs_lock(fs->recs);
+	w->late = w->step && step_state(fs->steps, w->step) == STEP_ENDED;
+	if (!mapped || c->writers <= 1) {
+		if (c->written && c->last && !same_author(c->last, w))
+			hand_over(fs, c);
+		(void)set_last(fs, c, w); /* without memory it is the former author's */
+	}
 	c->written = true;
-	recs_unlock(r);
+	recs_unlock(fs->recs);
 }
 
 bool rec_has_other_writer(struct recs *r, struct rec *c, const struct who *w)

@@ -25,6 +25,7 @@
 #include "fs/who.h"
 #include "index/writer.h"
 
+#define REC_HANDOVERS_MAX 16u /* rows that authors who take turns make between two cuts */
 #define REC_QUIET_NS \
 	5000000000LL /* after the last close a version is cut, whatever the step does */
 
@@ -54,7 +55,8 @@ struct rec {
 	uint64_t size, gen;
 	uint32_t agent; /* of the newest version; EV_NOBODY */
 	uint64_t step;
-	struct who *last; /* who wrote last; only while dirty */
+	struct who *last; /* who wrote last; where nobody has written yet, who opened it last; only while dirty */
+	unsigned handovers; /* since the last cut */
 	int spare_fd;     /* of a writer, where the owner may not read; -1 */
 	int64_t quiet_ns; /* when it is to be cut; 0: it has writers */
 	struct rec *chain;
@@ -89,7 +91,12 @@ must_check int rec_load(struct fs *fs, const struct fhandle *h, uint32_t uid,
 /* Begin to write: 0; MUST_WAIT it must be cut or copied first (cut_mend). Ends with rec_write_end. */
 must_check int rec_write_begin(struct fs *fs, struct rec *c, const struct who *w);
 void rec_write_end(struct fs *fs, struct rec *c, int spare_fd); /* takes spare_fd; -1: none */
-void rec_written(struct recs *r, struct rec *c);
+/*
+ * w has written it: the version that is cut next is w's. Where somebody else has written since the last one, that one's row is put
+ * first and stays `open`: nobody saw these bytes alone. @mapped the bytes came through a mapping: the kernel writes them through
+ * whichever handle it finds, so with several writers they say nothing about who.
+ */
+void rec_written(struct fs *fs, struct rec *c, struct who *w, bool mapped);
 
 /* Must a reader of another step wait for a cut first? */
 bool rec_read_wants_cut(struct recs *r, struct rec *c, const struct who *w);

@@ -4,6 +4,8 @@
 """Hostile steps against the record: bytes of a version that is kept, who is booked, what counts. Not here: walls of the sandbox (tests/exec)."""
 import os
 import sys
+import threading
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from garthtest import Server, run
@@ -76,13 +78,13 @@ def test_link_cannot_take_a_file_from_its_owner():
     step("w", "b", "open('/workspace/output/b', 'w').write('1')")
     step("w", "a", """
 import errno, os
-for to in ("agents/a/b", "output/b2"):
-    try:
-        os.link("/workspace/output/b", "/workspace/" + to)
-    except OSError as e:
-        assert e.errno == errno.EPERM, e
-    else:
-        raise SystemExit("linked to " + to)
+try:
+    os.link("/workspace/output/b", "/workspace/agents/a/b")
+except OSError as e:
+    assert e.errno == errno.EPERM, e
+else:
+    raise SystemExit("linked")
+os.link("/workspace/output/b", "/workspace/output/b2")
 """)
     r = step("w", "b", "open('/workspace/output/b', 'w').write('2')")
     assert r["violations"] == [], r["violations"]
@@ -132,6 +134,80 @@ else:
 """)
 
 
+WAIT = """
+import os, time
+def wait_for(path):
+    end = time.monotonic() + 20
+    while not os.path.exists(path):
+        assert time.monotonic() < end, path
+        time.sleep(0.02)
+os.chdir("/workspace/output")
+"""
+
+
+def at_once(first, second):
+    """both steps' answers; they wait for each other by files"""
+    out, errors = {}, []
+
+    def go(agent, code):
+        try:
+            out[agent] = step("w", agent, WAIT + code)
+        except Exception as e:
+            errors.append(e)
+    threads = [threading.Thread(target=go, args=x) for x in (("a", first), ("b", second))]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not errors, errors
+    return out["a"], out["b"]
+
+
+def authors(path):
+    """of each version, as soon as the newest is sealed: it is when the last writer has closed it"""
+    end = time.monotonic() + 20
+    while True:
+        rows = sorted(server.items("/v1/workspaces/w/artifacts?path=" + path), key=lambda v: v["version"])
+        if rows[-1]["state"] == "sealed" or time.monotonic() > end:
+            return [(v["agent"], v["state"], v["size"]) for v in rows]
+        time.sleep(0.1)
+
+
+def test_author_is_who_wrote_not_who_opened():
+    """b opens a's file for writing and writes nothing, before and after a writes."""
+    first = """
+f = os.open("f1", os.O_RDWR | os.O_CREAT, 0o664); os.write(f, b"12")
+open("f1.open", "w").close(); wait_for("f1.seen")
+os.write(f, b"34"); os.close(f)
+open("f1.done", "w").close()
+"""
+    second = """
+wait_for("f1.open"); open("f1", "a").close(); f = open("f1", "a")
+open("f1.seen", "w").close(); wait_for("f1.done")
+f.close()
+"""
+    at_once(first, second)
+    assert server.get("w", "output/f1") == b"1234"
+    assert authors("output/f1") == [("a", "sealed", 4)], authors("output/f1")
+
+
+def test_two_authors_of_one_file_are_both_named():
+    first = """
+f = os.open("f2", os.O_RDWR | os.O_CREAT, 0o664); os.write(f, b"aa")
+open("f2.open", "w").close(); wait_for("f2.done"); os.close(f)
+"""
+    second = """
+wait_for("f2.open")
+with open("f2", "a") as f: f.write("bb")
+open("f2.done", "w").close()
+"""
+    at_once(first, second)
+    assert server.get("w", "output/f2") == b"aabb"
+    rows = authors("output/f2")
+    assert [v[:2] for v in rows] == [("a", "open"), ("b", "sealed")] and rows[1][2] == 4, rows
+    check_verifies("w")
+
+
 def test_standard_streams_open_by_name():
     r = server.step("w", "a", "cat /dev/stdin; echo out >/dev/stdout; echo err >/dev/stderr", language="bash")
     assert (r["stdout"], r["stderr"]) == ("out\n", "err\n"), (r["stdout"], r["stderr"])
@@ -142,4 +218,5 @@ def test_standard_streams_open_by_name():
 if __name__ == "__main__":
     run(test_kept_version_survives_path_descriptors, test_nothing_moves_between_recorded_and_not,
         test_link_cannot_take_a_file_from_its_owner, test_names_of_a_file_are_bounded_and_count,
-        test_removed_files_that_are_held_count, test_standard_streams_open_by_name)
+        test_removed_files_that_are_held_count, test_author_is_who_wrote_not_who_opened,
+        test_two_authors_of_one_file_are_both_named, test_standard_streams_open_by_name)
