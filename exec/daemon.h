@@ -38,7 +38,6 @@ struct daemon {
 	uint64_t next_id;        /* of requests to garth-fs */
 	struct workspace *workspaces;
 	struct sandbox *sandboxes;
-	unsigned sandbox_count;
 	bool stopping, answer_stop;
 	uint64_t stop_id;
 };

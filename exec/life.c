@@ -47,7 +47,6 @@ static void forget(struct sandbox *s)
 	while (*p != s)
 		p = &(*p)->next;
 	*p = s->next;
-	d->sandbox_count--;
 	reactor_timer_clear(&d->loop, &s->timer);
 	ids_gid_put(&d->ids, s->plan.gid_base);
 	sb_plan_fini(&s->plan);
@@ -375,6 +374,16 @@ static void tell_fs(struct sandbox *s)
 			bytes_of(NULL, 0), NULL, 0);
 }
 
+/* Those of which something may be left; of the others only garth-fs has not answered yet. */
+static unsigned running(const struct daemon *d)
+{
+	unsigned n = 0;
+
+	for (const struct sandbox *s = d->sandboxes; s; s = s->next)
+		n += s->state != LIFE_TOLD;
+	return n;
+}
+
 /* May there be one more? */
 static int admit(struct daemon *d, const struct msg_sb_create *m, struct workspace **ret_ws,
 		 struct err *err)
@@ -388,10 +397,10 @@ static int admit(struct daemon *d, const struct msg_sb_create *m, struct workspa
 		return err_set(err, -ENOENT, "no workspace '%s'", m->ws);
 	if (w->state != WS_UP || w->want_stop)
 		return err_set(err, -EAGAIN, "the workspace %s is not up", w->name);
-	if (d->sandbox_count >= d->cfg.sandboxes)
+	if (running(d) >= d->cfg.sandboxes)
 		return err_set(err, -EAGAIN,
 			       "%u sandboxes are running, which is the server's limit",
-			       d->sandbox_count);
+			       d->cfg.sandboxes);
 	for (const struct sandbox *s = d->sandboxes; s; s = s->next)
 		if (s->plan.sandbox == m->sandbox)
 			return err_set(err, -EEXIST, "this sandbox id is taken");
@@ -444,6 +453,5 @@ void life_create(struct daemon *d, const struct msg_sb_create *m, struct bytes t
 	s->create = a;
 	s->next = d->sandboxes;
 	d->sandboxes = s;
-	d->sandbox_count++;
 	tell_fs(s);
 }
