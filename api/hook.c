@@ -70,6 +70,9 @@ static void hook_done(void *ctx, struct step *hook)
 		if (hook->status < 0)
 			(void)snprintf(h->reason, sizeof h->reason, "the hook could not run: %.80s",
 				       hook->why);
+		else if (hook->spawn_status < 0)
+			(void)snprintf(h->reason, sizeof h->reason, "the hook was %.100s",
+				       hook->detail);
 		else if (hook->reason == REASON_EXITED)
 			(void)snprintf(h->reason, sizeof h->reason,
 				       "the hook said no, without a reason");

@@ -36,7 +36,6 @@ static enum color color_of(const json_t *s)
 									       : COLOR_YELLOW;
 }
 
-/* What waits for a place has no id yet, so it is in no list. */
 static int running(struct client *c, const char *ws, json_t *all)
 {
 	autojson names = NULL;
@@ -101,15 +100,14 @@ int cmd_ps(int argc, char **argv)
 }
 
 /* What kill and logs begin with: the step's id checked, its workspace found, the address of it. */
-static int of_step(const struct opt_usage *u, struct client **c, const char *ws, const char *step,
-		   struct addr *a)
+static int of_step(struct client **c, const char *ws, const char *step, struct addr *a)
 {
 	char where[IDENT_SIZE];
 	uint64_t id;
 	int r;
 
 	if (id_parse(ID_STEP, step, &id) < 0)
-		return opts_wrong(u, "'%s' is no step id (s_...)", step);
+		return find_none("step", ID_STEP, step);
 	r = client_start(c);
 	if (r == EXIT_OK)
 		r = find_item(*c, ws, "steps", step, where, NULL);
@@ -136,7 +134,7 @@ int cmd_kill(int argc, char **argv)
 
 	if (r != OPTS_DONE)
 		return r;
-	r = of_step(&u, &c, ws, args[0], &a);
+	r = of_step(&c, ws, args[0], &a);
 	return r == EXIT_OK ? client_call(c, "DELETE", addr_str(&a), NULL, NULL) : r;
 }
 
@@ -175,7 +173,7 @@ int cmd_logs(int argc, char **argv)
 
 	if (r != OPTS_DONE)
 		return r;
-	r = of_step(&u, &c, ws, args[0], &a);
+	r = of_step(&c, ws, args[0], &a);
 	if (r != EXIT_OK)
 		return r;
 	addr_part(&a, errors ? "stderr" : "stdout");

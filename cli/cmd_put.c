@@ -111,6 +111,14 @@ static int put_fd(struct put *p, int fd, const char *path)
 	return stored(p, path, &answer, &sent);
 }
 
+static int needs_r(const char *name)
+{
+	(void)fputs("garth put: ", stderr);
+	print_safe(stderr, name);
+	(void)fputs(" is a folder: say -r\n", stderr);
+	return EXIT_USAGE;
+}
+
 static int put_at(struct put *p, int dir_fd, const char *name, const char *path, bool follow);
 
 static int by_name(const struct dirent **a, const struct dirent **b)
@@ -163,12 +171,8 @@ static int put_at(struct put *p, int dir_fd, const char *name, const char *path,
 	if (!S_ISDIR(st.st_mode))
 		return S_ISREG(st.st_mode) || follow ? put_fd(p, fd, path)
 						     : local_failed(name, -EINVAL);
-	if (!p->recursive) {
-		(void)fputs("garth put: ", stderr);
-		print_safe(stderr, name);
-		(void)fputs(" is a folder: say -r\n", stderr);
-		return EXIT_USAGE;
-	}
+	if (!p->recursive)
+		return needs_r(name);
 	if (++p->depth > DEPTH_MAX)
 		return local_failed(name, -ELOOP);
 	r = put_folder(p, fd, path);
@@ -253,11 +257,29 @@ static int find_target(const struct put *p, const struct opt_usage *u, char **ar
 	return EXIT_OK;
 }
 
+/* What is plainly wrong is said before anything is sent. */
+static int check_sources(const struct put *p, char **args, int n)
+{
+	struct stat st;
+
+	for (int i = 0; i < n; i++) {
+		if (!*args[i] || strcmp(args[i], "-") == 0)
+			continue;
+		if (stat(args[i], &st) < 0)
+			return local_failed(args[i], -errno);
+		if (S_ISDIR(st.st_mode) && !p->recursive)
+			return needs_r(args[i]);
+	}
+	return EXIT_OK;
+}
+
 static int put_all(struct put *p, const struct opt_usage *u, char **args, int n)
 {
 	struct target t;
 	int r, code = find_target(p, u, args, n, &t);
 
+	if (code == EXIT_OK)
+		code = check_sources(p, args, t.sources);
 	if (code != EXIT_OK)
 		return code;
 	for (int i = 0; i < t.sources; i++) {

@@ -154,7 +154,7 @@ static int sandbox_rm(int argc, char **argv)
 	if (r != OPTS_DONE)
 		return r;
 	if (id_parse(ID_SANDBOX, args[0], &id) < 0)
-		return opts_wrong(&u, "'%s' is no sandbox id (sb_...)", args[0]);
+		return find_none("sandbox", ID_SANDBOX, args[0]);
 	r = client_start(&c);
 	if (r == EXIT_OK)
 		r = find_item(c, ws, "sandboxes", args[0], where, NULL);

@@ -212,7 +212,7 @@ int cmd_step(int argc, char **argv)
 	if (r != OPTS_DONE)
 		return r;
 	if (id_parse(ID_STEP, args[0], &id) < 0)
-		return opts_wrong(&u, "'%s' is no step id (s_...)", args[0]);
+		return find_none("step", ID_STEP, args[0]);
 	r = client_start(&c);
 	if (r == EXIT_OK)
 		r = find_item(c, ws, "steps", args[0], where, &j);

@@ -61,6 +61,14 @@ static int ask(struct client *c, const char *ws, const char *what, const char *i
 		    : client_broken(-EBADMSG, &(struct err){ -EBADMSG, "the answer is no JSON" });
 }
 
+int find_none(const char *kind, const char *prefix, const char *text)
+{
+	(void)fprintf(stderr, "garth: there is no %s ", kind);
+	print_safe(stderr, text);
+	(void)fprintf(stderr, ": an id is %s and 13 letters and digits\n", prefix);
+	return EXIT_NOT_FOUND;
+}
+
 int find_item(struct client *c, const char *ws, const char *what, const char *id,
 	      char ret_ws[IDENT_SIZE], json_t **ret_item)
 {

@@ -16,6 +16,9 @@
 must_check int find_item(struct client *c, const char *ws, const char *what, const char *id,
 			 char ret_ws[IDENT_SIZE], json_t **ret_item);
 
+/* Says that `text` is no id of that kind; EXIT_NOT_FOUND. */
+int find_none(const char *kind, const char *prefix, const char *text);
+
 /* Names of all workspaces that the key can see, as an array of strings; or just ws, where it is given. */
 must_check int find_workspaces(struct client *c, const char *ws, json_t **ret);
 

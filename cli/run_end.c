@@ -94,6 +94,19 @@ static void reason_line(const json_t *step, const char *reason, FILE *f)
 	(void)fputc('\n', f);
 }
 
+/* 126 and 127 may be the program's own, so that there was none is said. */
+static void not_started(const json_t *step, FILE *f)
+{
+	const json_t *error = json_object_get(step, "error");
+	const char *name = field_text(error, "name"), *value = field_text(error, "value");
+
+	if (!name || !value || strcmp(name, "ExecError") != 0)
+		return;
+	(void)fputs("garth: not started: ", f);
+	print_safe(f, value);
+	(void)fputc('\n', f);
+}
+
 void run_end_say(const json_t *step, FILE *f)
 {
 	const char *reason = field_text(step, "reason");
@@ -111,4 +124,6 @@ void run_end_say(const json_t *step, FILE *f)
 	}
 	if (reason && strcmp(reason, "exited") != 0)
 		reason_line(step, reason, f);
+	else
+		not_started(step, f);
 }

@@ -2,7 +2,8 @@
 /*
  * cli/up.h - what the parts of `garth up` share: the supervisor's state.
  *     up.c         arguments, order, detaching
- *     up_place.c   folders, the lock, the data's version
+ *     up_place.c   folders, the lock
+ *     up_version.c is anything there newer than we are
  *     up_keys.c    keys
  *     up_ids.c     which ids this server holds, among all servers of the host
  *     up_listen.c  the address: binding, asking /healthz, telling systemd
@@ -62,6 +63,9 @@ void up_place_leave(struct up *u);
 /* Who holds the lock of this RUNDIR; 0: nobody. */
 pid_t up_holder(const char *run);
 long long up_start_of(pid_t pid); /* /proc/PID/stat; 0: no such */
+
+/* up_version.c: nothing in DIR is newer than we are */
+must_check int up_version(const struct up *u, struct err *err);
 
 /* up_keys.c: admin.key, keys, spool */
 must_check int up_keys(struct up *u, struct err *err);

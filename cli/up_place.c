@@ -154,29 +154,6 @@ int up_put_file(int dir_fd, const char *name, const char *text, struct err *err)
 	return r < 0 ? err_errno(err, r, "write %s in the data folder", name) : 0;
 }
 
-static int version(struct up *u, struct err *err)
-{
-	char text[UP_SMALL_FILE];
-	unsigned v = 0;
-	int r = up_small_file(u->data_fd, "version", text, sizeof text);
-
-	if (r == -ENOENT) {
-		(void)snprintf(text, sizeof text, "%u\n", UP_VERSION);
-		return up_put_file(u->data_fd, "version", text, err);
-	}
-	if (r < 0)
-		return err_errno(err, r, "read %s/version", u->data);
-	if (sscanf(text, "%u", &v) != 1 || v == 0)
-		return err_set(err, -EBADMSG,
-			       "%s/version holds no number: is this a garth data folder?", u->data);
-	if (v > UP_VERSION)
-		return err_set(err, -EPROTO,
-			       "the data folder %s is of a newer garth (layout %u, this one knows "
-			       "%u): start it with that version",
-			       u->data, v, UP_VERSION);
-	return 0;
-}
-
 static int disk(const struct up *u, struct err *err)
 {
 	struct statvfs st;
@@ -215,7 +192,7 @@ int up_place(struct up *u, struct err *err)
 		r = lock(u, err);
 	if (r == 0)
 		r = disk(u, err);
-	return r == 0 ? version(u, err) : r;
+	return r == 0 ? up_version(u, err) : r;
 }
 
 void up_place_leave(struct up *u)
