@@ -156,11 +156,14 @@ static int take_in(struct check *k, struct bytes path, const struct fhandle *h,
 	uint64_t step = suspect(k, st->st_uid);
 	struct rec *c = NULL;
 	struct rname *m;
-	int r = rec_enter(k->fs, h, st->st_ino, st->st_uid, path, &c);
+	int r;
 
-	if (r < 0)
-		return r;
 	recs_lock(k->fs->recs);
+	r = rec_enter_locked(k->fs, h, st->st_ino, st->st_uid, path, &c);
+	if (r < 0) {
+		recs_unlock(k->fs->recs);
+		return r;
+	}
 	m = rname_find(k->fs->recs, path);
 	c->size = (uint64_t)st->st_size;
 	c->state = STATE_DOUBT;

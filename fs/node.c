@@ -461,15 +461,18 @@ struct task *node_task(struct nodes *t, const struct node *n)
 	return k;
 }
 
-void node_keep(struct nodes *t, struct node *n, int fd)
+bool node_keep(struct nodes *t, struct node *n, int fd)
 {
+	bool had;
 	int old;
 
 	pthread_mutex_lock(&t->lock);
 	old = n->keep_fd;
 	n->keep_fd = fd;
 	unlock(t);
+	had = old >= 0;
 	fd_closep(&old);
+	return had;
 }
 
 int node_kept(struct nodes *t, const struct node *n)

@@ -116,8 +116,8 @@ struct node *nodes_find(struct nodes *t, const struct fhandle *h);
  * The last name of n is about to go: requests for it that are under way still find its inode. Takes fd (O_PATH); it ends with n, or
  * when it is taken back with -1.
  */
-void node_keep(struct nodes *t, struct node *n, int fd);
-int node_kept(struct nodes *t, const struct node *n); /* a duplicate, or -1 */
+bool node_keep(struct nodes *t, struct node *n, int fd); /* was one kept before? */
+int node_kept(struct nodes *t, const struct node *n);    /* a duplicate, or -1 */
 /* Its last name is gone: n keeps what the record knows of it (takes the count) until its end. The one before is given back, or NULL. */
 struct rec *node_keep_rec(struct nodes *t, struct node *n, struct rec *c);
 

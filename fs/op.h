@@ -24,6 +24,7 @@ struct rec;
 /* An open file. */
 struct ofile {
 	int fd;
+	uint32_t uid; /* who opened it */
 	bool writer;
 	bool logs;         /* written behind the kernel's back */
 	struct node *node; /* pinned */

@@ -17,6 +17,7 @@
 #include "fs/rec.h"
 #include "fs/step.h"
 #include "fs/tell.h"
+#include "fs/track.h"
 
 #define MODE_BITS 07777
 #define STRIPPED (S_ISUID | S_ISGID)
@@ -192,13 +193,9 @@ static int set_size(struct change *c)
 {
 	struct fs *fs = c->o->fs;
 	struct rec *rec = NULL;
-	struct place at;
 	struct stat st;
-	int r = 0;
+	int r = track_file(fs, c->o->node, &rec);
 
-	if (place_of(fs, c->o->node, NULL, &at) == 0 && place_recorded(&at))
-		r = rec_enter(fs, &c->o->node->h, c->o->node->ino, c->was.uid,
-			      c->was.gone ? (struct bytes){ 0 } : place_bytes(&at), &rec);
 	if (r == 0 && rec)
 		r = op_write_begin(fs, rec, &c->o->who, c->wait);
 	if (r < 0) {

@@ -11,10 +11,9 @@
 #include "fs/act.h"
 #include "fs/agent.h"
 #include "fs/cred.h"
-#include "fs/emit.h"
 #include "fs/op.h"
 #include "fs/quota.h"
-#include "fs/rec.h"
+#include "fs/track.h"
 #include "policy/decide.h"
 
 #define LINKS_MAX 256u /* names of one file: each is asked with each operation */
@@ -41,38 +40,19 @@ static int make(struct op *o, const struct making *m, int dir_fd)
 	return r < 0 ? -errno : 0;
 }
 
-/* A regular file by mknod: it has a version like any other. */
-static int enter_record(struct op *o, const struct node *n, const struct place *at)
-{
-	struct rec *c = NULL;
-	int r;
-
-	if (!S_ISREG(n->mode) || !place_recorded(at))
-		return 0;
-	r = rec_enter(o->fs, &n->h, n->ino, n->uid, place_bytes(at), &c);
-	if (r < 0)
-		return r;
-	recs_lock(o->fs->recs);
-	r = rec_touch(o->fs, c, &o->who);
-	recs_unlock(o->fs->recs);
-	rec_put(o->fs, c);
-	return r;
-}
-
 static void do_make(fuse_req_t req, fuse_ino_t parent, const struct making *m)
 {
 	struct ask a = { .op = m->op, .special = m->op == OP_MKNOD && !S_ISREG(m->mode) };
 	struct fuse_entry_param e;
 	struct node *n = NULL;
 	struct held h = { .fd = -1 };
-	struct place at;
 	struct op o;
 	int fd = -1;
 	int r;
 
 	if (!op_begin(&o, req, parent))
 		return;
-	r = place_ask(o.fs, &o.who, &a, o.node, m->name, &at);
+	r = place_ask(o.fs, &o.who, &a, o.node, m->name, NULL);
 	if (r == 0)
 		r = quota_room_file(o.fs, o.who.uid);
 	if (r == 0)
@@ -85,14 +65,11 @@ static void do_make(fuse_req_t req, fuse_ino_t parent, const struct making *m)
 	if (r == 0)
 		r = op_born(o.fs, o.node, m->name, fd, &e, &n);
 	if (r == 0)
-		r = enter_record(&o, n, &at);
+		r = track_made(o.fs, &o.who, m->op, n, m->text);
 	if (r < 0) {
 		op_fail(&o, r);
 		return;
 	}
-	if (place_recorded(&at) && m->op != OP_MKNOD)
-		emit_change(o.fs, &o.who, m->op, place_bytes(&at),
-			    m->text ? bytes_str(m->text) : (struct bytes){ 0 });
 	if (fuse_reply_entry(req, &e) < 0)
 		op_unenter(o.fs, &e);
 	op_end(&o);
@@ -174,27 +151,6 @@ static int link_it(struct op *o, struct node *to, const char *name, struct stat 
 	return r;
 }
 
-/* The new name in the record; a file that had none (O_TMPFILE) has its first version with it. */
-static int record_link(struct op *o, const struct place *from, const struct place *to)
-{
-	struct rec *c = NULL;
-	struct node_look look;
-	int r;
-
-	if (!place_recorded(to))
-		return 0;
-	if (!S_ISREG(o->node->mode)) {
-		emit_change(o->fs, &o->who, OP_LINK, place_bytes(from), place_bytes(to));
-		return 0;
-	}
-	node_look(o->fs->nodes, o->node, &look);
-	r = rec_enter(o->fs, &o->node->h, o->node->ino, look.uid, (struct bytes){ 0 }, &c);
-	if (r == 0)
-		r = rec_linked(o->fs, &o->who, c, place_bytes(from), place_bytes(to));
-	rec_put(o->fs, c);
-	return r;
-}
-
 void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const char *newname)
 {
 	struct ask a = { .op = OP_LINK };
@@ -213,9 +169,7 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const char *n
 	if (r == 0)
 		r = link_it(&o, dir, newname, &e.attr);
 	if (r == 0)
-		r = record_link(&o, &from, &to);
-	if (r == 0)
-		r = node_link(o.fs->nodes, o.node, dir, newname);
+		r = track_linked(o.fs, &o.who, o.node, dir, newname);
 	if (r < 0) {
 		op_fail(&o, r);
 		return;

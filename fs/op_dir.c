@@ -13,6 +13,7 @@
 #include "fs/act.h"
 #include "fs/agent.h"
 #include "fs/op.h"
+#include "fs/quota.h"
 #include "fs/step.h"
 #include "policy/decide.h"
 
@@ -20,6 +21,7 @@
 
 struct odir {
 	int fd;
+	uint32_t uid;      /* who opened it */
 	struct node *node; /* pinned */
 	off_t next;        /* the offset of what stands at `at` */
 	size_t at, len;    /* in buf */
@@ -42,19 +44,25 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if (!op_begin(&o, req, ino))
 		return;
 	r = place_ask(o.fs, &o.who, &a, o.node, NULL, NULL);
-	if (r == 0) {
-		d = malloc(sizeof *d);
-		r = d ? op_hold(o.fs, o.node, &h) : -ENOMEM;
+	if (r == 0)
+		r = quota_open(o.fs, o.who.uid);
+	if (r < 0) {
+		op_fail(&o, r);
+		return;
 	}
+	d = malloc(sizeof *d);
+	r = d ? op_hold(o.fs, o.node, &h) : -ENOMEM;
 	if (r == 0)
 		r = act_reopen(o.fs, op_as(o.fs, &o.who, o.node), h.fd, O_RDONLY | O_DIRECTORY,
 			       &d->fd);
 	op_let(o.fs, &h);
 	if (r < 0) {
 		free(d);
+		quota_closed(o.fs, o.who.uid);
 		op_fail(&o, r);
 		return;
 	}
+	d->uid = o.who.uid;
 	node_pin(o.fs->nodes, o.node);
 	d->node = o.node;
 	d->next = 0;
@@ -67,6 +75,7 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if (fuse_reply_open(req, fi) < 0) {
 		fd_closep(&d->fd);
 		node_unpin(o.fs->nodes, d->node);
+		quota_closed(o.fs, d->uid);
 		free(d);
 	}
 	op_end(&o);
@@ -197,6 +206,7 @@ void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fuse_reply_err(req, 0);
 	fd_closep(&d->fd);
 	node_unpin(fs->nodes, d->node);
+	quota_closed(fs, d->uid);
 	free(d);
 }
 

@@ -18,6 +18,7 @@
 #include "fs/seal.h"
 #include "fs/step.h"
 #include "fs/tell.h"
+#include "fs/track.h"
 
 #define FMODE_EXEC_FLAG 0x20 /* the kernel's __FMODE_EXEC: it opens to execute */
 
@@ -38,20 +39,28 @@ static int store_flags(int flags)
 			 O_NOFOLLOW | FMODE_EXEC_FLAG);
 }
 
-static struct ofile *ofile_new(struct op *o, struct node *n)
+static int ofile_new(struct op *o, struct node *n, struct ofile **ret)
 {
-	struct ofile *f = calloc(1, sizeof *f);
+	int r = quota_open(o->fs, o->who.uid);
+	struct ofile *f;
 
-	if (!f)
-		return NULL;
+	if (r < 0)
+		return r;
+	f = calloc(1, sizeof *f);
+	if (!f) {
+		quota_closed(o->fs, o->who.uid);
+		return -ENOMEM;
+	}
 	f->fd = -1;
+	f->uid = o->who.uid;
 	node_pin(o->fs->nodes, n);
 	f->node = n;
 	atomic_fetch_add(&n->opens, 1);
 	f->step = step_ref(o->fs->steps, o->who.step);
 	if (f->step)
 		atomic_fetch_add(&f->step->files, 1);
-	return f;
+	*ret = f;
+	return 0;
 }
 
 static void writer_closed(struct fs *fs, struct ofile *f)
@@ -85,6 +94,7 @@ static void ofile_free(struct fs *fs, struct ofile *f)
 	}
 	atomic_fetch_sub(&f->node->opens, 1);
 	node_unpin(fs->nodes, f->node);
+	quota_closed(fs, f->uid);
 	free(f);
 }
 
@@ -107,19 +117,6 @@ static int become_writer(struct op *o, struct ofile *f, bool wait)
 	if (f->step)
 		atomic_fetch_add(&f->step->writable, 1);
 	return 0;
-}
-
-static int record_of(struct op *o, struct ofile *f, const struct place *at)
-{
-	struct node_look look;
-	struct bytes path = place_bytes(at);
-
-	if (!place_recorded(at))
-		return 0;
-	node_look(o->fs->nodes, f->node, &look);
-	if (look.gone)
-		path.len = 0;
-	return rec_enter(o->fs, &f->node->h, f->node->ino, look.uid, path, &f->rec);
 }
 
 /* Executable and not readable: the kernel may open it all the same. */
@@ -156,16 +153,16 @@ static int open_store(struct op *o, int flags, int *ret_fd)
 	return r;
 }
 
-static int ask_open(struct op *o, int flags, struct place *at)
+static int ask_open(struct op *o, int flags)
 {
 	struct ask a = { .op = OP_READ };
 	int r = 0;
 
 	if (wants_read(flags) || !wants_write(flags))
-		r = place_ask(o->fs, &o->who, &a, o->node, NULL, at);
+		r = place_ask(o->fs, &o->who, &a, o->node, NULL, NULL);
 	if (r == 0 && wants_write(flags)) {
 		a.op = (flags & O_ACCMODE) == O_RDONLY ? OP_TRUNCATE : OP_WRITE;
-		r = place_ask(o->fs, &o->who, &a, o->node, NULL, at);
+		r = place_ask(o->fs, &o->who, &a, o->node, NULL, NULL);
 	}
 	return r;
 }
@@ -181,9 +178,9 @@ static void truncated(struct op *o, struct ofile *f)
 }
 
 /* What has to be true before the store is asked. MUST_WAIT where not `wait`. */
-static int open_begin(struct op *o, struct ofile *f, const struct place *at, int flags, bool wait)
+static int open_begin(struct op *o, struct ofile *f, int flags, bool wait)
 {
-	int r = record_of(o, f, at);
+	int r = track_file(o->fs, f->node, &f->rec);
 
 	if (r == 0 && wants_write(flags))
 		return become_writer(o, f, wait);
@@ -192,35 +189,33 @@ static int open_begin(struct op *o, struct ofile *f, const struct place *at, int
 	return r;
 }
 
-static void opened(struct op *o, struct ofile *f, const struct place *at, int flags)
+static void opened(struct op *o, struct ofile *f, int flags)
 {
 	if (flags & O_TRUNC)
 		truncated(o, f);
 	else if (f->rec && wants_read(flags))
-		read_note(o->fs, &o->who, f->rec, place_bytes(at));
+		read_note(o->fs, &o->who, f->rec, o->node);
 }
 
 /* Open the node: f stands ready. MUST_WAIT where not `wait`. */
 static int open_node(struct op *o, int flags, bool wait, struct ofile **ret)
 {
-	struct place at;
-	struct ofile *f;
-	int r = ask_open(o, flags, &at);
+	struct ofile *f = NULL;
+	int r = ask_open(o, flags);
 
+	if (r == 0)
+		r = ofile_new(o, o->node, &f);
 	if (r < 0)
 		return r;
-	f = ofile_new(o, o->node);
-	if (!f)
-		return -ENOMEM;
 	f->logs = place_in_logs(o->fs, o->node);
-	r = open_begin(o, f, &at, flags, wait);
+	r = open_begin(o, f, flags, wait);
 	if (r == 0)
 		r = open_store(o, flags, &f->fd);
 	if (r < 0) {
 		ofile_free(o->fs, f);
 		return r;
 	}
-	opened(o, f, &at, flags);
+	opened(o, f, flags);
 	*ret = f;
 	return 0;
 }
@@ -286,14 +281,14 @@ static int make_file(struct op *o, int dir_fd, const char *name, int flags, mode
 }
 
 /* The file that this request made is open at fd (taken). */
-static int made(struct op *o, const char *name, const struct place *at, int fd,
-		struct fuse_entry_param *e, struct ofile **ret)
+static int made(struct op *o, const char *name, int fd, struct fuse_entry_param *e,
+		struct ofile **ret)
 {
 	autofd mine = fd;
 	char pname[ACT_NAME_SIZE];
 	int path_fd = open(act_name(fd, pname), O_PATH | O_CLOEXEC);
 	struct node *n = NULL;
-	struct ofile *f;
+	struct ofile *f = NULL;
 	int r;
 
 	if (path_fd < 0)
@@ -301,11 +296,10 @@ static int made(struct op *o, const char *name, const struct place *at, int fd,
 	r = op_born(o->fs, o->node, name, path_fd, e, &n);
 	if (r < 0)
 		return r;
-	f = ofile_new(o, n);
-	r = f ? 0 : -ENOMEM;
+	r = ofile_new(o, n, &f);
 	if (r == 0) {
 		f->fd = fd_steal(&mine);
-		r = record_of(o, f, at);
+		r = track_file(o->fs, f->node, &f->rec);
 	}
 	if (r == 0)
 		r = become_writer(o, f,
@@ -380,7 +374,6 @@ static void do_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
 	struct ask a = { .op = OP_CREATE };
 	struct fuse_entry_param e;
 	struct ofile *f = NULL;
-	struct place at;
 	struct held h = { .fd = -1 };
 	struct op o;
 	int fd = -1;
@@ -389,7 +382,7 @@ static void do_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
 	if (!op_begin(&o, req, parent))
 		return;
 	/* a file without a name is asked for as one in the folder, not as the folder */
-	r = place_ask(o.fs, &o.who, &a, o.node, name ? name : NODE_NAMELESS, &at);
+	r = place_ask(o.fs, &o.who, &a, o.node, name ? name : NODE_NAMELESS, NULL);
 	if (r == 0)
 		r = quota_room_file(o.fs, o.who.uid);
 	if (r < 0) {
@@ -405,7 +398,7 @@ static void do_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
 		return;
 	}
 	if (r == 0)
-		r = made(&o, name, &at, fd, &e, &f);
+		r = made(&o, name, fd, &e, &f);
 	if (r < 0)
 		op_fail(&o, r);
 	else

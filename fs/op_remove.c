@@ -11,11 +11,11 @@
 
 #include "core/fd.h"
 #include "fs/cred.h"
-#include "fs/emit.h"
 #include "fs/op.h"
 #include "fs/quota.h"
 #include "fs/rec.h"
 #include "fs/tell.h"
+#include "fs/track.h"
 
 #define RENAME_NOREPLACE_FLAG 1u
 #define RENAME_EXCHANGE_FLAG 2u
@@ -59,31 +59,39 @@ static void subject_fini(struct fs *fs, struct subject *s)
 	s->rec = NULL;
 }
 
-/* Before its last name goes. */
+static void keep(struct fs *fs, struct subject *s, int fd)
+{
+	if (node_keep(fs->nodes, s->node, fd))
+		quota_closed(fs, s->st.st_uid);
+}
+
+/* Before its last name goes. Where its owner's agent holds too many that have gone, it is not kept: whoever has it is told ESTALE. */
 static void name_going(struct fs *fs, struct subject *s)
 {
-	if (s->node && s->last)
-		node_keep(fs->nodes, s->node, fcntl(s->fd, F_DUPFD_CLOEXEC, 0));
+	int fd = s->node && s->last ? fcntl(s->fd, F_DUPFD_CLOEXEC, 0) : -1;
+
+	if (fd >= 0 && quota_open(fs, s->st.st_uid) == 0)
+		keep(fs, s, fd);
+	else
+		fd_closep(&fd);
 }
 
 static void name_stays(struct fs *fs, struct subject *s)
 {
 	if (s->node && s->last)
-		node_keep(fs->nodes, s->node, -1);
+		keep(fs, s, -1);
 }
 
 /*
- * One of its names is gone: was it the last? Then what the record knows of it stays with the node: a program may hold it without
- * having it open (O_PATH) and write to it again, and its inode may be an object. So does its charge: its blocks are not free yet.
+ * One of its names is gone, and the tables know. If it was the last, what the record knows of it stays with the node: a program may
+ * hold it without having it open (O_PATH) and write to it again, and its inode may be an object. So does its charge: its blocks are
+ * not free yet.
  */
-static void name_gone(struct fs *fs, struct subject *s, struct node *dir, const char *name)
+static void name_gone(struct fs *fs, struct subject *s)
 {
-	bool gone = s->last;
 	struct fhandle h;
 
-	if (s->node)
-		node_unlink(fs->nodes, s->node, dir, name, gone);
-	if (!gone) {
+	if (!s->last) {
 		if (s->node)
 			quota_name(fs, s->node, s->st.st_uid, -1);
 		return;
@@ -104,6 +112,8 @@ void op_ended(void *ctx, struct node *n)
 		quota_gone(fs, n, n->uid, n->rec && rec_is_linked(fs->recs, n->rec));
 	rec_put(fs, n->rec);
 	n->rec = NULL;
+	if (n->keep_fd >= 0)
+		quota_closed(fs, n->uid);
 }
 
 static void do_remove(fuse_req_t req, fuse_ino_t parent, const char *name, enum ev_op op)
@@ -111,13 +121,12 @@ static void do_remove(fuse_req_t req, fuse_ino_t parent, const char *name, enum 
 	struct ask a = { .op = op };
 	struct held dir = { .fd = -1 };
 	struct subject s = { .fd = -1 };
-	struct place at;
 	struct op o;
 	int r;
 
 	if (!op_begin(&o, req, parent))
 		return;
-	r = place_ask(o.fs, &o.who, &a, o.node, name, &at);
+	r = place_ask(o.fs, &o.who, &a, o.node, name, NULL);
 	if (r == 0)
 		r = op_hold(o.fs, o.node, &dir);
 	if (r == 0)
@@ -132,9 +141,8 @@ static void do_remove(fuse_req_t req, fuse_ino_t parent, const char *name, enum 
 		}
 	}
 	if (r == 0) {
-		if (place_recorded(&at))
-			rec_unlinked(o.fs, &o.who, op, place_bytes(&at));
-		name_gone(o.fs, &s, o.node, name);
+		track_removed(o.fs, &o.who, op, o.node, name, s.node, s.last);
+		name_gone(o.fs, &s);
 	}
 	op_let(o.fs, &dir);
 	subject_fini(o.fs, &s);
@@ -205,34 +213,26 @@ static int move_act(struct move *m)
 	return r;
 }
 
-/* The table of nodes follows. Without memory for a name the old one stays: then the record's paths are the old ones. */
-static void move_nodes(struct move *m)
+/* The tables follow. Two names of one file: the store did nothing. */
+static void move_track(struct move *m)
 {
-	struct fs *fs = m->o->fs;
-	bool same = m->victim.node && m->victim.node == m->what.node;
-
-	if (same) /* two names of one file: the store did nothing */
-		return;
-	if (m->flags & RENAME_EXCHANGE_FLAG) {
-		if (m->victim.node &&
-		    node_link(fs->nodes, m->victim.node, m->from_dir, m->from) == 0)
-			node_unlink(fs->nodes, m->victim.node, m->to_dir, m->to, false);
-	} else if (m->victim.fd >= 0) {
-		name_gone(fs, &m->victim, m->to_dir, m->to);
-	}
-	if (m->what.node && node_link(fs->nodes, m->what.node, m->to_dir, m->to) == 0)
-		node_unlink(fs->nodes, m->what.node, m->from_dir, m->from, false);
-}
-
-static void move_record(struct move *m)
-{
-	bool exchange = m->flags & RENAME_EXCHANGE_FLAG;
+	struct track_move t = {
+		.from_dir = m->from_dir,
+		.to_dir = m->to_dir,
+		.from = m->from,
+		.to = m->to,
+		.what = m->what.node,
+		.victim = m->victim.node,
+		.dir = S_ISDIR(m->what.st.st_mode),
+		.exchange = (m->flags & RENAME_EXCHANGE_FLAG) != 0,
+		.victim_gone = m->victim.last,
+	};
 
 	if (m->victim.fd >= 0 && m->victim.st.st_ino == m->what.st.st_ino)
 		return;
-	if (place_recorded(&m->from_at))
-		rec_renamed(m->o->fs, &m->o->who, place_bytes(&m->from_at), place_bytes(&m->to_at),
-			    S_ISDIR(m->what.st.st_mode), exchange);
+	track_moved(m->o->fs, &m->o->who, &t);
+	if (m->victim.fd >= 0 && !t.exchange)
+		name_gone(m->o->fs, &m->victim);
 }
 
 void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t newparent,
@@ -257,8 +257,7 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
 	if (r == 0)
 		r = move_act(&m);
 	if (r == 0) {
-		move_record(&m);
-		move_nodes(&m);
+		move_track(&m);
 		if (m.what.node && m.from_dir != m.to_dir && !place_open_to_all(o.fs, m.what.node))
 			tell_below(o.fs, m.what.node);
 	}

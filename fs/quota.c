@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/ids.h"
@@ -17,18 +18,30 @@
 #include "fs/task.h"
 
 #define BLOCK_BYTES 512 /* of st_blocks */
+#define OPENS_UNKNOWN 4096
 #define LEAVING_US 1000 /* how long one that finds no room waits for what is about to be freed */
 
 struct use {
 	int64_t bytes, files;
+	unsigned opens;
 };
 
 struct quota {
 	pthread_mutex_t lock;
 	struct use all;
 	struct use agent[IDS_AGENTS_MAX];
+	unsigned opens_max; /* what RLIMIT_NOFILE leaves beside the cache and garth-fs's own */
 	_Atomic unsigned leaving; /* files without a name that still count */
 };
+
+static unsigned opens_max(void)
+{
+	struct rlimit lim;
+
+	if (getrlimit(RLIMIT_NOFILE, &lim) < 0 || lim.rlim_cur > UINT32_MAX)
+		return OPENS_UNKNOWN;
+	return (unsigned)(lim.rlim_cur - lim.rlim_cur / 4 - lim.rlim_cur / 8);
+}
 
 int quota_new(struct quota **ret)
 {
@@ -37,6 +50,7 @@ int quota_new(struct quota **ret)
 	if (!q)
 		return -ENOMEM;
 	pthread_mutex_init(&q->lock, NULL);
+	q->opens_max = opens_max();
 	*ret = q;
 	return 0;
 }
@@ -190,6 +204,38 @@ void quota_drop_task(struct fs *fs, struct task *task, int64_t *ret_bytes, int64
 	    -*ret_files);
 	atomic_store(&task->dead, true);
 	pthread_mutex_unlock(&fs->quota->lock);
+}
+
+int quota_open(struct fs *fs, uint32_t uid)
+{
+	struct quota *q = fs->quota;
+	uint32_t block = 0;
+	int r = 0;
+
+	if (!ids_agent_of(fs->uid_base, uid, &block))
+		return 0;
+	pthread_mutex_lock(&q->lock);
+	if (q->agent[block].opens + q->all.opens >= q->opens_max) {
+		r = -ENFILE;
+	} else {
+		q->agent[block].opens++;
+		q->all.opens++;
+	}
+	pthread_mutex_unlock(&q->lock);
+	return r;
+}
+
+void quota_closed(struct fs *fs, uint32_t uid)
+{
+	struct quota *q = fs->quota;
+	uint32_t block = 0;
+
+	if (!ids_agent_of(fs->uid_base, uid, &block))
+		return;
+	pthread_mutex_lock(&q->lock);
+	q->agent[block].opens--;
+	q->all.opens--;
+	pthread_mutex_unlock(&q->lock);
 }
 
 void quota_look(struct fs *fs, struct quota_now *ret)

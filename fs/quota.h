@@ -52,6 +52,13 @@ void quota_gone(struct fs *fs, struct node *n, uint32_t uid, int keep_bytes);
 /* A wiped task/ counts no more. */
 void quota_drop_task(struct fs *fs, struct task *task, int64_t *ret_bytes, int64_t *ret_files);
 
+/*
+ * One more descriptor for something of this uid's agent: 0, or -ENFILE. An agent gets as many as are still free after it, so that
+ * none takes the last from the others. Ends with quota_closed.
+ */
+must_check int quota_open(struct fs *fs, uint32_t uid);
+void quota_closed(struct fs *fs, uint32_t uid);
+
 struct quota_now {
 	uint64_t bytes, files, bytes_max, files_max;
 };

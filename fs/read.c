@@ -8,6 +8,7 @@
 
 #include "fs/cut.h"
 #include "fs/emit.h"
+#include "fs/place.h"
 #include "fs/rec.h"
 #include "fs/rec_own.h"
 #include "fs/step.h"
@@ -90,35 +91,40 @@ static bool version_of(struct fs *fs, const struct who *w, struct rec *c, struct
 	return true;
 }
 
-void read_note(struct fs *fs, const struct who *w, struct rec *c, struct bytes path)
+/* Not told before in this step? */
+static bool is_fresh(const struct who *w, uint64_t version, struct bytes path)
+{
+	bool fresh;
+
+	if (!w->step)
+		return true;
+	pthread_mutex_lock(&w->step->lock);
+	fresh = readset_add(&w->step->seen,
+			    version ? version : (uint64_t)path_hash(path) | 1ull << 63);
+	pthread_mutex_unlock(&w->step->lock);
+	return fresh;
+}
+
+void read_note(struct fs *fs, const struct who *w, struct rec *c, const struct node *n)
 {
 	struct event e = { .kind = EV_READ };
+	struct place at;
 	uint64_t version = 0;
-	bool open = false, fresh = true;
+	bool open = false;
 
-	if (w->kind != WHO_AGENT || (!w->step && w->nsteps == 0))
+	if (!c || w->kind != WHO_AGENT || (!w->step && w->nsteps == 0))
 		return;
-	if (c) {
-		bool told;
-
-		recs_lock(fs->recs);
-		told = version_of(fs, w, c, path, &version, &open);
-		recs_unlock(fs->recs);
-		if (!told)
-			return;
+	recs_lock(fs->recs);
+	if (place_of(fs, n, NULL, &at) == 0 &&
+	    version_of(fs, w, c, place_bytes(&at), &version, &open) &&
+	    is_fresh(w, version, place_bytes(&at))) {
+		if (w->step)
+			atomic_fetch_add(&w->step->reads, 1);
+		e.u.read = (struct ev_read){ .who = who_event(w),
+					     .version = version,
+					     .path = place_bytes(&at),
+					     .open = open };
+		emit(fs, &e);
 	}
-	if (w->step) {
-		pthread_mutex_lock(&w->step->lock);
-		fresh = readset_add(&w->step->seen,
-				    version ? version : (uint64_t)path_hash(path) | 1ull << 63);
-		pthread_mutex_unlock(&w->step->lock);
-	}
-	if (!fresh)
-		return;
-	if (w->step)
-		atomic_fetch_add(&w->step->reads, 1);
-	e.u.read = (struct ev_read){
-		.who = who_event(w), .version = version, .path = path, .open = open
-	};
-	emit(fs, &e);
+	recs_unlock(fs->recs);
 }

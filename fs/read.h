@@ -15,6 +15,7 @@
 
 #define READSET_MAX (1u << 20) /* versions remembered a step; past it reads may be told twice */
 
+struct node;
 struct rec;
 struct readset;
 
@@ -23,7 +24,7 @@ void readset_free(struct readset *s); /* NULL is fine */
 /* Was it new? *s is made at first use. Without memory everything is new. */
 bool readset_add(struct readset **s, uint64_t key);
 
-/* The caller opens what lies at path for reading. @c its record, or NULL. */
-void read_note(struct fs *fs, const struct who *w, struct rec *c, struct bytes path);
+/* The caller opens n for reading. @c its record, or NULL: then nothing is told. */
+void read_note(struct fs *fs, const struct who *w, struct rec *c, const struct node *n);
 
 #endif

@@ -224,22 +224,21 @@ static int enter(struct recs *r, const struct fhandle *h, uint64_t ino, uint32_t
 	return 0;
 }
 
-int rec_enter(struct fs *fs, const struct fhandle *h, uint64_t ino, uint32_t uid, struct bytes path,
-	      struct rec **ret)
+int rec_enter_locked(struct fs *fs, const struct fhandle *h, uint64_t ino, uint32_t uid,
+		     struct bytes path, struct rec **ret)
 {
 	struct recs *r = fs->recs;
 	struct rec *c = NULL;
 	struct rname *m;
-	int e;
+	int e = enter(r, h, ino, uid, &c);
 
-	recs_lock(r);
-	e = enter(r, h, ino, uid, &c);
 	m = path.len ? rname_find(r, path) : NULL;
 	if (e == 0 && path.len && !(m && m->rec == c))
 		e = rname_add(fs, c, path, &m);
-	recs_unlock(r);
 	if (e == 0)
 		*ret = c;
+	else if (c)
+		rec_put_locked(fs, r, c);
 	return e;
 }
 

@@ -55,10 +55,11 @@ struct rec {
 	uint64_t size, gen;
 	uint32_t agent; /* of the newest version; EV_NOBODY */
 	uint64_t step;
-	struct who *last; /* who wrote last; where nobody has written yet, who opened it last; only while dirty */
+	struct who *
+		last; /* who wrote last; where nobody has written yet, who opened it last; only while dirty */
 	unsigned handovers; /* since the last cut */
-	int spare_fd;     /* of a writer, where the owner may not read; -1 */
-	int64_t quiet_ns; /* when it is to be cut; 0: it has writers */
+	int spare_fd;       /* of a writer, where the owner may not read; -1 */
+	int64_t quiet_ns;   /* when it is to be cut; 0: it has writers */
 	struct rec *chain;
 	struct rec *dprev, *dnext; /* the dirty ones, those closed last at the end */
 };
@@ -78,9 +79,9 @@ struct rec *rec_of(struct recs *r, const struct fhandle *h);
 struct rec *rec_by_path(struct recs *r, struct bytes path);
 void rec_put(struct fs *fs, struct rec *c); /* NULL is fine; not under the lock */
 
-/* The one of this inode, made where it is new, with this name added (len 0: none). Counted. 0, -ENOMEM. */
-must_check int rec_enter(struct fs *fs, const struct fhandle *h, uint64_t ino, uint32_t uid,
-			 struct bytes path, struct rec **ret);
+/* Under the lock: the one of this inode, made where it is new, with this name added (len 0: none). Counted. 0, -ENOMEM. */
+must_check int rec_enter_locked(struct fs *fs, const struct fhandle *h, uint64_t ino, uint32_t uid,
+				struct bytes path, struct rec **ret);
 
 /* What the record said of it when garth-fs began (at start alone). */
 must_check int rec_load(struct fs *fs, const struct fhandle *h, uint32_t uid,
@@ -108,7 +109,7 @@ bool rec_is_only_name(
 	struct recs *r,
 	struct rec *c); /* has it one name, or none? Whatever links objects/ has of it */
 
-/* Names. The events (EV_CHANGE, EV_VERSION of the new name) are put here. */
+/* Names, for fs/track.c: under the lock. The events (EV_CHANGE, EV_VERSION of the new name) are put here. */
 must_check int rec_linked(struct fs *fs, const struct who *w, struct rec *c, struct bytes from,
 			  struct bytes to);
 void rec_unlinked(struct fs *fs, const struct who *w, enum ev_op op, struct bytes path);

@@ -199,35 +199,30 @@ static enum ev_state state_now(const struct rec *c)
 int rec_linked(struct fs *fs, const struct who *w, struct rec *c, struct bytes from,
 	       struct bytes to)
 {
-	struct rname *had, *m = NULL;
+	struct rname *had = rname_find(fs->recs, from);
+	struct rname *m = NULL;
 	int r;
 
-	recs_lock(fs->recs);
-	had = rname_find(fs->recs, from);
 	emit_change(fs, w, OP_LINK, from, to);
 	r = rname_add(fs, c, to, &m);
-	if (r == 0)
-		keep_if_output(fs, w, m);
-	if (r == 0 && had && !c->dirty && had->version)
+	if (r < 0)
+		return r;
+	keep_if_output(fs, w, m);
+	if (had && !c->dirty && had->version)
 		rec_emit_version(fs, c, m, w, ACTION_LINKED, state_now(c), had->version);
-	recs_unlock(fs->recs);
-	return r;
+	return 0;
 }
 
 void rec_unlinked(struct fs *fs, const struct who *w, enum ev_op op, struct bytes path)
 {
-	struct rname *m;
+	struct rname *m = rname_find(fs->recs, path);
+	struct rec *c = m ? m->rec : NULL;
 
-	recs_lock(fs->recs);
 	emit_change(fs, w, op, path, (struct bytes){ 0 });
-	m = rname_find(fs->recs, path);
 	if (m) {
-		struct rec *c = m->rec;
-
 		rname_drop(fs->recs, m);
 		rec_put_locked(fs, fs->recs, c);
 	}
-	recs_unlock(fs->recs);
 }
 
 /* Is path `dir` itself or below it? */
@@ -347,7 +342,6 @@ void rec_renamed(struct fs *fs, const struct who *w, struct bytes from, struct b
 	struct moves there = { .from = from, .to = to }, back = { .from = to, .to = from };
 	bool existed = false;
 
-	recs_lock(r);
 	emit_change(fs, w, OP_RENAME, from, to);
 	if (exchange)
 		take_names(r, &back, true);
@@ -356,5 +350,4 @@ void rec_renamed(struct fs *fs, const struct who *w, struct bytes from, struct b
 	take_names(r, &there, dir || exchange);
 	put_names(fs, w, &there, existed);
 	put_names(fs, w, &back, false);
-	recs_unlock(r);
 }

@@ -18,7 +18,7 @@
 
 #define RIG_UID_BASE 2000000000u
 #define RIG_GIDS 2100000000u /* of the first sandbox */
-#define RIG_OUT_SIZE 16384
+#define RIG_OUT_SIZE (1u << 18)
 
 struct fs_rig {
 	char dir[200], store[220], ring[220], mnt[220];
@@ -97,6 +97,7 @@ struct rig_rows {
 	} row[512];
 };
 void rig_versions(struct fs_rig *r, const char *path, struct rig_rows *ret); /* NULL: all */
+unsigned rig_live(struct fs_rig *r, const char *below); /* how many paths live below this folder */
 void rig_violations(struct fs_rig *r, struct rig_rows *ret);
 void rig_reads(struct fs_rig *r, uint64_t step, struct rig_rows *ret);
 void rig_changes(struct fs_rig *r, uint64_t step, struct rig_rows *ret);

@@ -74,6 +74,25 @@ void rig_versions(struct fs_rig *r, const char *path, struct rig_rows *ret)
 	idx_reader_close(x);
 }
 
+static int count(void *ctx, const struct idx_version *v)
+{
+	unsigned *n = ctx;
+
+	*n += v->newest;
+	return 0;
+}
+
+unsigned rig_live(struct fs_rig *r, const char *below)
+{
+	struct idx_reader *x = reader(r);
+	struct idx_filter f = { .below = bytes_str(below), .newest = true };
+	unsigned n = 0;
+
+	assert_int_equal(idx_versions(x, &f, count, &n), 0);
+	idx_reader_close(x);
+	return n;
+}
+
 static int add_violation(void *ctx, const struct idx_violation *v)
 {
 	struct rig_row *w = next(ctx);
