@@ -206,7 +206,7 @@ if [ -n "${SUDO_UID:-}" ]; then
 fi
 if [ ${#failures[@]} -gt 0 ]; then
 	echo "failed:"
-	printf '  %s\n' "${failures[@]}"
+	printf "  %s\n" "${failures[@]}" | cut -c 1-240
 	echo "logs: $LOGS"
 fi
 echo "$passed passed, $failed failed, $skipped skipped"
