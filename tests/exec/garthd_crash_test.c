@@ -49,9 +49,9 @@ static void usable_again(struct rig *g, const char *ws)
 	guest = rig_need_sandbox(g, &m);
 	assert_string_equal(rig_step(guest, "echo again; ls /workspace/output")->out,
 			    "again\nkept\n");
+	assert_int_equal(rig_kill(g, m.sandbox), 0);
 	(void)close(guest);
 	(void)close(fs);
-	assert_int_equal(rig_kill(g, m.sandbox), 0);
 }
 
 /* Kill one of the workspace's programs while a sandbox lives in it. */
@@ -141,9 +141,9 @@ static void test_garth_fs_stopped_is_noticed(void **state)
 
 	(void)other;
 	assert_string_equal(rig_step(guest, "echo x > /workspace/output/kept")->out, "");
+	assert_int_equal(rig_kill(g, m.sandbox), 0);
 	(void)close(guest);
 	(void)close(fs);
-	assert_int_equal(rig_kill(g, m.sandbox), 0);
 	/* the newest garth-fs is "other"'s: stop the other one */
 	stopped = rig_find(g, "garth-fs");
 	{
@@ -239,10 +239,10 @@ static void test_api_new_ends_the_old_ones_sandboxes(void **state)
 	for (int i = 0; i < 200 && rig_alive(init); i++)
 		(void)poll(NULL, 0, 10);
 	assert_false(rig_alive(init));
+	assert_int_equal(rig_kill(g, n.sandbox), 0);
 	(void)close(guest);
 	(void)close(second);
 	(void)close(fs);
-	assert_int_equal(rig_kill(g, n.sandbox), 0);
 }
 
 static void test_supervisor_gone_garthd_ends(void **state)

@@ -51,8 +51,8 @@ static void limit(uint64_t sandbox, uint64_t memory, uint32_t pids, uint32_t cpu
 
 static void end(int guest, uint64_t sandbox)
 {
-	(void)close(guest);
 	assert_int_equal(rig_kill(&rig, sandbox), 0);
+	(void)close(guest);
 }
 
 static void test_memory_kill_is_told_and_counted(void **state)

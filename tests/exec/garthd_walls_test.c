@@ -156,8 +156,8 @@ static void test_sandbox_root_inside_is_nobody_outside(void **state)
 	assert_true(out >= 0);
 	r = rig_finish(g, out);
 	assert_string_equal(r->out, "0\nm\nu\nCapEff:\t0000000000000000\np\n");
-	(void)close(g);
 	assert_int_equal(rig_kill(&rig, m.sandbox), 0);
+	(void)close(g);
 }
 
 static void test_sandbox_files_belong_to_agent_and_workspace(void **state)
@@ -188,8 +188,8 @@ static void test_two_sandboxes_do_not_see_each_other(void **state)
 	r = rig_step(g, "ls /tmp/secret /dev/shm/secret /workspace/task/secret /home/user/secret "
 			"2>/dev/null; ls /workspace/task");
 	assert_string_equal(r->out, "");
-	(void)close(g);
 	assert_int_equal(rig_kill(&rig, m.sandbox), 0);
+	(void)close(g);
 }
 
 static void test_garth_init_holds_no_descriptor_of_the_host(void **state)
