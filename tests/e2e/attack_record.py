@@ -208,6 +208,42 @@ open("f2.done", "w").close()
     check_verifies("w")
 
 
+def test_one_agents_open_files_leave_room_for_others():
+    hog = """
+import os, time
+os.chdir("/workspace/output")
+open("f", "w").close()
+kids = []
+for k in range(40):
+    pid = os.fork()
+    if pid == 0:
+        fds = []
+        try:
+            for i in range(1000): fds.append(os.open("f" if i % 2 else ".", os.O_RDONLY))
+        except OSError:
+            pass
+        time.sleep(60)
+        os._exit(0)
+    kids.append(pid)
+time.sleep(3)
+try:
+    os.mkdir("full")
+    time.sleep(60)
+finally:
+    for pid in kids: os.kill(pid, 9)
+"""
+    started = server.json("POST", "/v1/workspaces/w/steps", {"agent": "a", "code": hog, "language": "python", "timeout_s": 60}, want=202,
+                          headers={"Prefer": "respond-async"})
+    try:
+        end = time.monotonic() + 30
+        while "full" not in [e["name"] for e in server.json("GET", "/v1/workspaces/w/files/output")["items"]]:
+            assert time.monotonic() < end, "the files are not open"
+            time.sleep(0.2)
+        step("w", "b", "import os; open('/workspace/output/room', 'w').write(str(os.listdir('/workspace/output')))")
+    finally:
+        server.http("DELETE", "/v1/workspaces/w/steps/" + started["step"])
+
+
 def test_standard_streams_open_by_name():
     r = server.step("w", "a", "cat /dev/stdin; echo out >/dev/stdout; echo err >/dev/stderr", language="bash")
     assert (r["stdout"], r["stderr"]) == ("out\n", "err\n"), (r["stdout"], r["stderr"])
@@ -219,4 +255,5 @@ if __name__ == "__main__":
     run(test_kept_version_survives_path_descriptors, test_nothing_moves_between_recorded_and_not,
         test_link_cannot_take_a_file_from_its_owner, test_names_of_a_file_are_bounded_and_count,
         test_removed_files_that_are_held_count, test_author_is_who_wrote_not_who_opened,
-        test_two_authors_of_one_file_are_both_named, test_standard_streams_open_by_name)
+        test_two_authors_of_one_file_are_both_named, test_one_agents_open_files_leave_room_for_others,
+        test_standard_streams_open_by_name)
