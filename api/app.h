@@ -20,6 +20,7 @@ struct sb;
 struct step;
 struct slots;
 struct ghosts;
+struct upload;
 
 #define LINK_KEY_LEN 32u
 
@@ -39,8 +40,9 @@ struct app {
 	uint8_t link_key[LINK_KEY_LEN];
 	struct ws *workspaces; /* those that were opened since the start */
 	struct sb *sandboxes;
-	struct step *steps;    /* not yet ended */
-	struct ghosts *ghosts; /* api/step_view.h; NULL until there is one */
+	struct step *steps;     /* not yet ended */
+	struct upload *uploads; /* that write or wait for another of the same path */
+	struct ghosts *ghosts;  /* api/step_view.h; NULL until there is one */
 	struct req *reqs;
 	size_t body_bytes; /* of all requests' bodies in memory now */
 	unsigned audits;   /* children that verify or export */

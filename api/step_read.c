@@ -61,8 +61,9 @@ static const struct step *next_waiting(const struct listing *l, const struct idx
 }
 
 /* They stand before the record's, the newest first as these. */
-static int list_waiting(struct listing *l, const struct idx_filter *f, uint64_t before)
+static int list_waiting(struct listing *l, const struct idx_filter *f)
 {
+	uint64_t before = l->page.after != 0 ? l->page.after & ~CURSOR_WAITING : UINT64_MAX;
 	const struct step *st;
 	int rc = 0;
 
@@ -95,8 +96,7 @@ static void list(struct req *r, struct ws *ws)
 	if ((l.page.after & CURSOR_WAITING) == 0)
 		f.after = l.page.after;
 	if (f.after == 0 && l.waiting)
-		rc = list_waiting(&l, &f,
-				  l.page.after != 0 ? l.page.after & ~CURSOR_WAITING : UINT64_MAX);
+		rc = list_waiting(&l, &f);
 	if (rc == 0 && (state == NULL || strcmp(state, "queued") != 0))
 		rc = idx_steps(ws->reader, &f, take, &l);
 	page_answer(r, &l.page, rc);

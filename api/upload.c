@@ -22,6 +22,7 @@
 #include "policy/decide.h"
 
 struct upload {
+	struct upload *next; /* of app->uploads, the oldest first */
 	struct req *r;
 	struct ws *ws;
 	struct step_put put;
@@ -33,10 +34,21 @@ struct upload {
 	json_t *row;  /* the artifact that came of it */
 };
 
+static void unlist(struct upload *u)
+{
+	struct upload **p = &u->r->app->uploads;
+
+	while (*p != NULL && *p != u)
+		p = &(*p)->next;
+	if (*p == u)
+		*p = u->next;
+}
+
 static void upload_free(void *own)
 {
 	struct upload *u = own;
 
+	unlist(u);
 	fd_closep(&u->put.fd);
 	sha256_free(u->hash);
 	json_decref(u->row);
@@ -160,6 +172,41 @@ static void answer(struct upload *u, const struct step *st)
 	(void)response_header(r->response, "ETag", etag);
 }
 
+/* ---- one after the other: else what If-Match has looked at is replaced by another before it is written ---- */
+
+static struct upload *first_of(const struct upload *u)
+{
+	struct upload *o = u->r->app->uploads;
+
+	while (o != NULL && (o->ws != u->ws || strcmp(o->put.path, u->put.path) != 0))
+		o = o->next;
+	return o;
+}
+
+static void launch(struct upload *u);
+
+static void leave(struct upload *u)
+{
+	struct upload *next;
+
+	unlist(u);
+	next = first_of(u);
+	if (next != NULL)
+		launch(next);
+}
+
+static void start(struct upload *u)
+{
+	struct upload **p = &u->r->app->uploads;
+
+	while (*p != NULL)
+		p = &(*p)->next;
+	u->next = NULL;
+	*p = u;
+	if (first_of(u) == u)
+		launch(u);
+}
+
 static void done(void *ctx, struct step *st)
 {
 	struct upload *u = ctx;
@@ -183,11 +230,12 @@ static void done(void *ctx, struct step *st)
 			u->row = NULL;
 		answer(u, st);
 	}
+	leave(u);
 }
 
 static const struct step_ops ops = { .done = done };
 
-static void start(struct upload *u)
+static void launch(struct upload *u)
 {
 	struct spec *spec = calloc(1, sizeof *spec);
 	struct step_new n = { .ws = u->ws,
@@ -203,11 +251,18 @@ static void start(struct upload *u)
 	struct err err = { 0 };
 	int rc;
 
+	if (u->ws->policy == NULL || !peer_is_open(u->ws->fs)) { /* meanwhile */
+		free(spec);
+		req_fail(u->r, -EPIPE, "the workspace is being restarted");
+		leave(u);
+		return;
+	}
 	if (spec != NULL)
 		spec->argv = calloc(2, sizeof *spec->argv);
 	if (spec == NULL || spec->argv == NULL) {
 		free(spec);
 		req_send(u->r, 503, NULL);
+		leave(u);
 		return;
 	}
 	spec->argv[0] = "put";
@@ -215,8 +270,10 @@ static void start(struct upload *u)
 	spec->argc = 2;
 	spec->lim = *policy_step_limits_of(u->ws->policy, ws_agent_name(u->ws, u->block));
 	rc = step_start(u->r->app, &n, &st, &err);
-	if (rc < 0)
+	if (rc < 0) {
 		req_fail(u->r, rc, "%s", err.msg);
+		leave(u);
+	}
 }
 
 /* ---- the body ---- */

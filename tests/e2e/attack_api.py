@@ -5,10 +5,11 @@ import json
 import os
 import socket
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from garthtest import Server, run
+from garthtest import Server, run, sha256
 
 S = Server(config="limits: { sandboxes: 4, queue: 32 }\n")
 STEPS = "/v1/workspaces/w/steps"
@@ -94,6 +95,32 @@ def test_a_step_that_fails_is_no_slower_than_one_that_does_not():
 
     good, bad = best(["sh", "-c", "echo x; exit 0"]), best(["sh", "-c", "echo x; exit 3"])
     assert bad < good + 0.15, (good, bad)
+
+
+def test_of_many_that_match_one_version_one_writes():
+    for round in range(5):
+        path = "/v1/workspaces/w/files/input/race%d" % round
+        etag, got = S.http("PUT", path, b"first")[1]["etag"], []
+        ts = [threading.Thread(target=lambda i=i: got.append(S.http("PUT", path, b"body %d" % i, {"If-Match": etag})[0])) for i in range(8)]
+        [t.start() for t in ts]
+        [t.join() for t in ts]
+        assert sorted(got) == [200] + [412] * 7, (round, got)
+
+
+def test_of_many_uploads_to_one_name_each_is_a_version():
+    got = []
+
+    def put(i):
+        data = bytes([i]) * 100000
+        j = S.put("w", "input/many", data)
+        got.append(j["version"] if j["sha256"] == sha256(data) else None)
+
+    ts = [threading.Thread(target=put, args=(i,)) for i in range(8)]
+    [t.start() for t in ts]
+    [t.join() for t in ts]
+    assert sorted(got) == list(range(1, 9)), got
+    data = S.get("w", "input/many")
+    assert len(data) == 100000 and len(set(data)) == 1
 
 
 def test_the_record_verifies():
