@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "core/bytes.h"
 #include "core/fd.h"
@@ -255,6 +256,33 @@ void hcache_drop(struct hcache *c, const struct fhandle *h)
 		e = unhook(c, p);
 	pthread_mutex_unlock(&c->lock);
 	entry_free(e);
+}
+
+void hcache_sweep(struct hcache *c)
+{
+	for (unsigned b = 0; b < BUCKETS; b++) {
+		struct hentry **p = &c->bucket[b];
+		struct hentry *list = NULL, *e;
+		struct stat st;
+
+		pthread_mutex_lock(&c->lock);
+		while (*p) {
+			if (fstat((*p)->fd, &st) < 0 || st.st_nlink > 0) {
+				p = &(*p)->chain;
+				continue;
+			}
+			e = unhook(c, p);
+			if (e) {
+				e->chain = list;
+				list = e;
+			}
+		}
+		pthread_mutex_unlock(&c->lock);
+		while ((e = list)) {
+			list = e->chain;
+			entry_free(e);
+		}
+	}
 }
 
 void hcache_free(struct hcache *c)

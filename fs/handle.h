@@ -50,4 +50,7 @@ void hcache_offer(struct hcache *c, const struct fhandle *h, int fd);
 /* Forget it (its inode is gone), so that the disk can free it. */
 void hcache_drop(struct hcache *c, const struct fhandle *h);
 
+/* Forget what has no name any more: a descriptor keeps its blocks from being free. */
+void hcache_sweep(struct hcache *c);
+
 #endif

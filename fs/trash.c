@@ -17,6 +17,7 @@
 #include "fs/act.h"
 #include "fs/cred.h"
 #include "fs/fs.h"
+#include "fs/handle.h"
 #include "fs/work.h"
 
 #define TRASH_MODE 0770
@@ -131,7 +132,7 @@ static void run(struct fs *fs, struct job *job)
 {
 	free(job);
 	for (unsigned i = 0; i < ROUNDS_MAX && round_once(fs) > 0; i++)
-		;
+		hcache_sweep(fs->hcache);
 	cred_own(fs);
 }
 

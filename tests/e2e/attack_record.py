@@ -244,6 +244,29 @@ finally:
         server.http("DELETE", "/v1/workspaces/w/steps/" + started["step"])
 
 
+def test_wiped_files_are_free_on_the_disk():
+    """A descriptor that garth-fs keeps of a wiped file would hold its blocks, which no quota counts."""
+    def held():
+        total = 0
+        for pid in server.pids("garth-fs"):
+            for fd in os.listdir("/proc/%d/fd" % pid):
+                try:
+                    st = os.stat("/proc/%d/fd/%s" % (pid, fd))
+                except OSError:
+                    continue
+                total += st.st_blocks * 512 if st.st_nlink == 0 else 0
+        return total
+    live = server.json("POST", "/v1/workspaces/w/sandboxes", {"agent": "a", "lifetime_s": 120})["id"]
+    for sandbox in ({}, {"sandbox": live}):
+        for i in range(2):
+            step("w", "a", "open('/workspace/task/f', 'wb').write(bytes(8 << 20))", **sandbox)
+    step("w", "a", "pass", sandbox=live)
+    end = time.monotonic() + 20
+    while held() >= 8 << 20:
+        assert time.monotonic() < end, "%d bytes without a name are held" % held()
+        time.sleep(0.1)
+
+
 def test_standard_streams_open_by_name():
     r = server.step("w", "a", "cat /dev/stdin; echo out >/dev/stdout; echo err >/dev/stderr", language="bash")
     assert (r["stdout"], r["stderr"]) == ("out\n", "err\n"), (r["stdout"], r["stderr"])
@@ -256,4 +279,5 @@ if __name__ == "__main__":
         test_link_cannot_take_a_file_from_its_owner, test_names_of_a_file_are_bounded_and_count,
         test_removed_files_that_are_held_count, test_author_is_who_wrote_not_who_opened,
         test_two_authors_of_one_file_are_both_named, test_one_agents_open_files_leave_room_for_others,
+        test_wiped_files_are_free_on_the_disk,
         test_standard_streams_open_by_name)
