@@ -15,6 +15,7 @@
 #include "api/send.h"
 #include "core/fd.h"
 #include "core/id.h"
+#include "policy/zone.h"
 
 struct download {
 	struct req *r;
@@ -26,6 +27,10 @@ struct download {
 	bool asked; /* for this version, not for the newest */
 	uint64_t version, n, step;
 	char media[128];
+	/* what garth-fs opened */
+	int fd;
+	struct msg_file_open_reply reply;
+	bool flushed;
 	char row_sha[SHA256_HEX_SIZE]; /* "" none */
 };
 
@@ -34,6 +39,7 @@ static void download_free(void *own)
 	struct download *d = own;
 
 	call_cancel(&d->call);
+	fd_closep(&d->fd);
 	buf_fini(&d->path);
 	free(d);
 }
@@ -133,31 +139,79 @@ static void send_it(struct download *d, int fd, const struct msg_file_open_reply
 	send_file(d->r, &s);
 }
 
+/* What the record says of the bytes that garth-fs opened; d->found. */
+static int look_up(struct download *d)
+{
+	struct idx_filter f = { .path = buf_view(&d->path), .limit = 1 };
+	struct sha256 sha;
+
+	if (d->asked)
+		return 0;
+	d->found = false;
+	if (d->ws->reader == NULL)
+		return -EPIPE;
+	if (d->reply.version != 0)
+		f.after = d->reply.version - 1;
+	else if (sha256_parse(d->reply.sha, &sha) == 0)
+		f.sha = &sha; /* the last version of what is being written */
+	else
+		return 0;
+	if (idx_versions(d->ws->reader, &f, take_row, d) < 0)
+		return -EIO;
+	if (d->reply.version != 0 && d->version != d->reply.version)
+		d->found = false;
+	return 0;
+}
+
+static void judge(struct download *d);
+
+static void on_flush(void *ctx, int status, struct wire_msg *reply, const char *why)
+{
+	struct download *d = ctx;
+
+	(void)reply;
+	d->flushed = true;
+	if (status < 0)
+		failed(d, status, why);
+	else
+		judge(d);
+}
+
+/* Send it, unless it is held back; ask for the record first where it lags behind the file server. */
+static void judge(struct download *d)
+{
+	struct zone_place place;
+	bool versioned = d->reply.version != 0 || d->reply.sha[0] != '\0';
+	int rc = look_up(d);
+
+	zone_of(buf_view(&d->path), &place);
+	if (rc < 0)
+		failed(d, rc, "the record can't be read now");
+	else if (!d->found && !d->flushed && (versioned || place.zone == ZONE_OUTPUT))
+		files_flush(d->ws, &d->call, on_flush, d);
+	else if (place.zone == ZONE_OUTPUT && !versioned)
+		failed(d, -EBUSY, "it has no version yet");
+	else if (d->found &&
+		 (d->held || hook_pending(d->r->app, d->ws, d->step, buf_view(&d->path))))
+		failed(d, -EAGAIN, "");
+	else
+		send_it(d, fd_steal(&d->fd), &d->reply);
+}
+
 static void on_open(void *ctx, int status, struct wire_msg *reply, const char *why)
 {
 	struct download *d = ctx;
-	const struct msg_file_open_reply *b;
-	struct idx_filter f = { .path = buf_view(&d->path), .limit = 1 };
 
 	if (status < 0) {
 		failed(d, status, why);
 		return;
 	}
-	b = msg_body(reply);
-	if (!msg_text_ok(b->sha, sizeof b->sha)) {
+	d->reply = *(const struct msg_file_open_reply *)msg_body(reply);
+	d->fd = wire_take_fd(reply, 0);
+	if (!msg_text_ok(d->reply.sha, sizeof d->reply.sha))
 		req_fail(d->r, -EBADMSG, "a hash that is none");
-		return;
-	}
-	if (!d->asked && b->version != 0) {
-		f.after = b->version - 1;
-		if (d->ws->reader == NULL || idx_versions(d->ws->reader, &f, take_row, d) < 0)
-			d->found = false;
-	}
-	if (d->found && (d->held || hook_pending(d->r->app, d->ws, d->step, buf_view(&d->path)))) {
-		failed(d, -EAGAIN, "");
-		return;
-	}
-	send_it(d, wire_take_fd(reply, 0), b);
+	else
+		judge(d);
 }
 
 static void opened(struct req *r, struct ws *ws)
@@ -201,6 +255,7 @@ static void get(struct req *r, const char *prefix)
 	}
 	buf_init(&d->path, PATH_LEN_MAX);
 	d->r = r;
+	d->fd = -1;
 	r->own = d;
 	r->fini = download_free;
 	rc = buf_add_str(&d->path, prefix);

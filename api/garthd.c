@@ -36,7 +36,8 @@ static void told(void *ctx, struct wire_msg *m)
 	} else if (m->head.type == MSG_WS_GONE) {
 		struct ws *ws = ws_find(app, ((const struct msg_ws_gone *)body)->name);
 
-		if (ws != NULL)
+		if (ws != NULL &&
+		    ws->state == WS_OPEN) /* while it opens, the news is of the one before */
 			ws_lost(ws, "garthd says so");
 	}
 }

@@ -105,6 +105,8 @@ void sb_gone(struct sb *sb, const char *why)
 	if (sb->next != NULL)
 		sb->next->link = sb->link;
 	timer_stop(app->loop, &sb->idle);
+	timer_stop(app->loop, &sb->again);
+	buf_fini(&sb->host_paths);
 	call_cancel(&sb->call);
 	call_cancel(&sb->life_call);
 	steps_sb_gone(sb, sb->why != NULL ? sb->why : why);
@@ -143,6 +145,7 @@ void sb_kill(struct sb *sb, const char *why, struct sb_wait *w, void (*fn)(void 
 		return;
 	sb->state = SB_ENDING;
 	sb->why = why;
+	timer_stop(sb->app->loop, &sb->again);
 	call_cancel(&sb->call);
 	(void)snprintf(ask.why, sizeof ask.why, "%s", why);
 	peer_call(sb->app->garthd, &sb->call, MSG_SB_KILL, bytes_of(&ask, sizeof ask),
@@ -171,6 +174,8 @@ static const struct peer_ops guest_ops = { .told = guest_told, .gone = guest_gon
 
 /* ---- the beginning ---- */
 
+static void create(void *ctx);
+
 static void on_create(void *ctx, int status, struct wire_msg *reply, const char *why)
 {
 	struct sb *sb = ctx;
@@ -183,10 +188,16 @@ static void on_create(void *ctx, int status, struct wire_msg *reply, const char 
 		fd = wire_take_fd(reply, 0);
 		status = peer_new(sb->app->loop, fd, PEER_G, &guest_ops, sb, &sb->guest);
 	}
+	if (status == -EAGAIN && sb->state == SB_STARTING && ++sb->tries < SB_TRIES) {
+		timer_set(sb->app->loop, &sb->again, SB_AGAIN_MS, create, sb);
+		return;
+	}
 	if (status < 0) {
-		char text[256];
+		char text[256], safe[LOG_ESC_SIZE];
 
 		(void)snprintf(text, sizeof text, "%s", why);
+		log_warn("sandbox was not made ws=%s agent=%s error=%d why=\"%s\"", sb->ws->name,
+			 sb->agent, -status, log_esc(bytes_str(text), safe));
 		turns_fail(sb, status, text);
 		if (status == -ETIMEDOUT || status == -ENOMEM) /* it may stand all the same */
 			sb_kill(sb, "given up", NULL, NULL, NULL);
@@ -197,6 +208,14 @@ static void on_create(void *ctx, int status, struct wire_msg *reply, const char 
 	(void)fd_steal(&fd); /* the peer's now */
 	sb->state = SB_READY;
 	turns_start(sb);
+}
+
+static void create(void *ctx)
+{
+	struct sb *sb = ctx;
+
+	peer_call(sb->app->garthd, &sb->call, MSG_SB_CREATE, bytes_of(&sb->ask, sizeof sb->ask),
+		  buf_view(&sb->host_paths), NULL, 0, SB_CREATE_MS, on_create, sb);
 }
 
 static int host_paths(const struct policy *pol, struct buf *tail)
@@ -212,27 +231,23 @@ int sb_new(struct app *app, struct ws *ws, uint32_t block, enum sb_use use, bool
 	   const struct policy_step_limits *lim, const struct policy *pol, int64_t lifetime_ns,
 	   struct sb **ret)
 {
-	struct msg_sb_create ask = { .agent_block = block,
-				     .live = use != SB_ONE_SHOT,
-				     .memory = lim->memory,
-				     .pids = lim->pids,
-				     .cpus_milli = lim->cpus_milli,
-				     .tmp = lim->tmp,
-				     .open_files = lim->open_files,
-				     .host_paths = pol->host_path_count,
-				     .lifetime_ns = lifetime_ns };
 	struct sb *sb = calloc(1, sizeof *sb);
 	const char *agent = ws_agent_name(ws, block);
-	autobuf tail;
 
-	buf_init(&tail, WIRE_TAIL_MAX);
-	if (sb == NULL || agent == NULL || host_paths(pol, &tail) < 0) {
+	if (sb != NULL)
+		buf_init(&sb->host_paths, WIRE_TAIL_MAX);
+	if (sb == NULL || agent == NULL || host_paths(pol, &sb->host_paths) < 0) {
+		if (sb != NULL)
+			buf_fini(&sb->host_paths);
 		free(sb);
 		return agent == NULL ? -ENOENT : -ENOMEM;
 	}
-	*sb = (struct sb){
-		.app = app, .ws = ws, .id = id_make(), .block = block, .use = use, .hook = hook
-	};
+	sb->app = app;
+	sb->ws = ws;
+	sb->id = id_make();
+	sb->block = block;
+	sb->use = use;
+	sb->hook = hook;
 	(void)snprintf(sb->agent, sizeof sb->agent, "%s", agent);
 	sb->born_ns = clock_wall_ns();
 	sb->ends_ns = sb->born_ns + lifetime_ns;
@@ -241,11 +256,19 @@ int sb_new(struct app *app, struct ws *ws, uint32_t block, enum sb_use use, bool
 	if (sb->next != NULL)
 		sb->next->link = &sb->next;
 	app->sandboxes = sb;
-	ask.sandbox = sb->id;
-	(void)snprintf(ask.ws, sizeof ask.ws, "%s", ws->name);
-	(void)snprintf(ask.agent, sizeof ask.agent, "%s", agent);
-	peer_call(app->garthd, &sb->call, MSG_SB_CREATE, bytes_of(&ask, sizeof ask),
-		  buf_view(&tail), NULL, 0, SB_CREATE_MS, on_create, sb);
+	sb->ask = (struct msg_sb_create){ .sandbox = sb->id,
+					  .agent_block = block,
+					  .live = use != SB_ONE_SHOT,
+					  .memory = lim->memory,
+					  .pids = lim->pids,
+					  .cpus_milli = lim->cpus_milli,
+					  .tmp = lim->tmp,
+					  .open_files = lim->open_files,
+					  .host_paths = pol->host_path_count,
+					  .lifetime_ns = lifetime_ns };
+	(void)snprintf(sb->ask.ws, sizeof sb->ask.ws, "%s", ws->name);
+	(void)snprintf(sb->ask.agent, sizeof sb->ask.agent, "%s", agent);
+	create(sb);
 	*ret = sb;
 	return 0;
 }

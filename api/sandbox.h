@@ -11,10 +11,13 @@
 #define GARTH_API_SANDBOX_H
 
 #include "api/slots.h"
+#include "core/buf.h"
 #include "core/id.h"
 
 #define SB_CREATE_MS 20000
 #define SB_KILL_MS 20000
+#define SB_AGAIN_MS 50 /* garthd still counts one that is ending, or starts the workspace anew */
+#define SB_TRIES 200u
 #define SB_IDLE_MS 30000
 #define SB_HELPER_TURNS 8u
 #define SB_LIFETIME_DEFAULT_NS (300LL * 1000000000)
@@ -57,6 +60,10 @@ struct sb {
 	struct timer idle;
 	int64_t born_ns, ends_ns; /* wall clock */
 	const char *why;          /* of an end that we asked for */
+	struct msg_sb_create ask;
+	struct buf host_paths; /* the tail of ask */
+	struct timer again;
+	unsigned tries;
 };
 
 /*

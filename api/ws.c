@@ -50,6 +50,7 @@ static struct ws *ws_make(struct app *app, const char *name)
 static void ws_close(struct ws *ws)
 {
 	call_cancel(&ws->call);
+	timer_stop(ws->app->loop, &ws->retry);
 	peer_free(ws->fs);
 	ws->fs = NULL;
 	idx_reader_close(ws->reader);
@@ -57,13 +58,23 @@ static void ws_close(struct ws *ws)
 	ws->state = WS_CLOSED;
 }
 
+static void ask_open(void *ctx);
+
 static void ws_opened(struct ws *ws, int status, const char *why)
 {
 	struct ws_wait *w = ws->waits;
 	char text[256];
 
 	(void)snprintf(text, sizeof text, "%s", why);
+	if (status == -EPIPE && ++ws->tries < WS_OPEN_TRIES && !ws->deleting &&
+	    !ws->app->stopping) {
+		ws_close(ws);
+		ws->state = WS_OPENING;
+		timer_set(ws->app->loop, &ws->retry, WS_RETRY_MS, ask_open, ws);
+		return;
+	}
 	ws->waits = NULL;
+	ws->tries = 0;
 	if (status < 0) {
 		log_warn("workspace does not open ws=%s error=%d", ws->name, -status);
 		ws_close(ws);
@@ -206,9 +217,18 @@ static void on_open(void *ctx, int status, struct wire_msg *reply, const char *w
 	open_record(ws);
 }
 
+static void ask_open(void *ctx)
+{
+	struct ws *ws = ctx;
+	struct msg_ws_open ask = { 0 };
+
+	(void)snprintf(ask.name, sizeof ask.name, "%s", ws->name);
+	peer_call(ws->app->garthd, &ws->call, MSG_WS_OPEN, bytes_of(&ask, sizeof ask),
+		  bytes_of(NULL, 0), NULL, 0, WS_OPEN_MS, on_open, ws);
+}
+
 void ws_get(struct app *app, const char *name, struct ws_wait *w, ws_fn *fn, void *ctx)
 {
-	struct msg_ws_open ask = { 0 };
 	struct ws *ws = ws_find(app, name);
 	struct ws_wait **end;
 
@@ -233,9 +253,7 @@ void ws_get(struct app *app, const char *name, struct ws_wait *w, ws_fn *fn, voi
 	if (ws->state == WS_OPENING)
 		return;
 	ws->state = WS_OPENING;
-	(void)snprintf(ask.name, sizeof ask.name, "%s", name);
-	peer_call(app->garthd, &ws->call, MSG_WS_OPEN, bytes_of(&ask, sizeof ask),
-		  bytes_of(NULL, 0), NULL, 0, WS_OPEN_MS, on_open, ws);
+	ask_open(ws);
 }
 
 int ws_agent_block(const struct ws *ws, const char *name)

@@ -14,6 +14,9 @@
 #include "policy/policy.h"
 
 #define WS_OPEN_MS 20000
+#define WS_OPEN_TRIES \
+	4u /* a file server that dies while it is being opened is started anew by garthd */
+#define WS_RETRY_MS 250
 #define WS_CALL_MS 15000 /* a short question to garth-fs */
 
 enum ws_state { WS_CLOSED = 0, WS_OPENING, WS_OPEN };
@@ -37,6 +40,8 @@ struct ws {
 	struct policy *policy;                   /* whoever keeps it takes a policy_ref */
 	char agents[IDS_AGENTS_MAX][IDENT_SIZE]; /* by block; "" none */
 	struct call call;
+	struct timer retry;
+	unsigned tries;
 	struct ws_wait *waits;
 	bool deleting;
 	/* for api/slots.h */

