@@ -137,7 +137,8 @@ static int get_into(struct get *g, const char *path, int dir_fd, const char *nam
 	return r;
 }
 
-static int get_to_stdout(struct get *g, const char *path)
+/* To what can't be taken back. */
+static int get_to_fd(struct get *g, const char *path, int fd)
 {
 	struct fetch f;
 	struct addr a;
@@ -146,9 +147,9 @@ static int get_to_stdout(struct get *g, const char *path)
 	addr_begin(&a, g->ws, "/files");
 	addr_path(&a, path);
 	addr_arg(&a, "version", g->version);
-	r = fetch_file(g->c, addr_str(&a), path, STDOUT_FILENO, &f);
+	r = fetch_file(g->c, addr_str(&a), path, fd, &f);
 	if (r == EXIT_OK && f.is_folder) {
-		(void)fprintf(stderr, "garth get: a folder can't go to stdout\n");
+		(void)fprintf(stderr, "garth get: a folder can go to a folder alone\n");
 		r = EXIT_USAGE;
 	}
 	fetch_fini(&f);
@@ -180,12 +181,22 @@ static int get_to_local(struct get *g, const char *path, const char *local)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
 	autofd dir = open(local, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autofd fd = -1;
+	char *real;
+	int r;
 
 	if (dir >= 0)
 		return get_into(g, path, dir, *base ? base : g->ws); /* "": the whole workspace */
 	if (errno != ENOENT && errno != ENOTDIR)
 		return local_failed(local, -errno);
-	return get_to_new(g, path, local);
+	if (local_is_special(local)) {
+		fd = open(local, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+		return fd < 0 ? local_failed(local, -errno) : get_to_fd(g, path, fd);
+	}
+	real = realpath(local, NULL); /* what a link leads to, not the link */
+	r = get_to_new(g, path, real ? real : local);
+	free(real);
+	return r;
 }
 
 int cmd_get(int argc, char **argv)
@@ -222,6 +233,6 @@ int cmd_get(int argc, char **argv)
 		return r;
 	g.c = c;
 	if (n == 2 && strcmp(args[1], "-") == 0)
-		return get_to_stdout(&g, path);
+		return get_to_fd(&g, path, STDOUT_FILENO);
 	return get_to_local(&g, path, n == 2 ? args[1] : ".");
 }

@@ -218,7 +218,7 @@ int cmd_steps(int argc, char **argv)
 	bool as_json = false;
 	const struct opt opts[] = {
 		{ OPT_WORKSPACE, 'w', "workspace", "W", "the workspace", &ws, true },
-		{ OPT_TEXT, 0, "agent", "A", "only this agent's", &agent, false },
+		{ OPT_TEXT, 'a', "agent", "A", "only this agent's", &agent, false },
 		{ OPT_TEXT, 0, "job", "LABEL", "only this task's", &job, false },
 		{ OPT_COUNT, 0, "limit", "N", "at most so many, the newest", &limit, false },
 		{ OPT_FLAG, 0, "json", NULL, "print {items: [...]}", &as_json, false },

@@ -250,7 +250,7 @@ int cmd_violations(int argc, char **argv)
 	bool as_json = false;
 	const struct opt opts[] = {
 		{ OPT_WORKSPACE, 'w', "workspace", "W", "the workspace", &ws, true },
-		{ OPT_TEXT, 0, "agent", "A", "only this agent's", &agent, false },
+		{ OPT_TEXT, 'a', "agent", "A", "only this agent's", &agent, false },
 		{ OPT_TEXT, 0, "step", "S", "only this step's", &step, false },
 		{ OPT_COUNT, 0, "limit", "N", "at most so many", &limit, false },
 		{ OPT_FLAG, 0, "json", NULL, "print {items: [...]}", &as_json, false },

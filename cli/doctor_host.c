@@ -53,15 +53,15 @@ static void kernel(struct doctor *d)
 
 static void fuse(struct doctor *d)
 {
-	autofd fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	autofd fd = up_fuse_open();
 
 	if (fd >= 0)
 		doctor_add(d, DOCTOR_OK, "/dev/fuse", "", "can be opened");
 	else
 		doctor_add(d, DOCTOR_FAIL, "/dev/fuse",
-			   errno == EACCES ? "run as root"
-					   : "modprobe fuse, or pass the device to the container",
-			   "%s", strerrordesc_np(errno));
+			   fd == -EACCES ? "run as root"
+					 : "modprobe fuse, or pass the device to the container",
+			   "%s", strerrordesc_np(-fd));
 }
 
 /* What garthd says of itself. */

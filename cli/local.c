@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/exit.h"
@@ -48,14 +49,30 @@ int local_new_open(struct local_new *n, int dir_fd, const char *name)
 	return n->fd < 0 ? -errno : 0;
 }
 
+bool local_is_special(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
 int local_new_beside(struct local_new *n, const char *path)
 {
-	char *target = strdup(path), *slash = target ? strrchr(target, '/') : NULL;
+	char *real = realpath(path, NULL), *target = real ? real : strdup(path);
+	char *slash = target ? strrchr(target, '/') : NULL;
 	int dir_fd, r;
 
 	*n = (struct local_new){ .dir_fd = -1, .fd = -1 };
 	if (!target)
 		return -ENOMEM;
+	if (local_is_special(target)) {
+		n->target = target;
+		n->fd = open(target, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+		r = n->fd < 0 ? -errno : 0;
+		if (r < 0)
+			local_new_drop(n);
+		return r;
+	}
 	if (slash)
 		*slash = '\0';
 	dir_fd = open(!slash ? "." : *target ? target : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -70,6 +87,18 @@ int local_new_beside(struct local_new *n, const char *path)
 	return r;
 }
 
+/* Root may replace anything, a device too. */
+static int may_replace(const struct local_new *n)
+{
+	struct stat st;
+
+	if (fstatat(n->dir_fd, n->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	return S_ISREG(st.st_mode) || S_ISLNK(st.st_mode) ? 0 : -EEXIST;
+}
+
 int local_new_done(struct local_new *n)
 {
 	int r = close(n->fd) < 0
@@ -77,6 +106,12 @@ int local_new_done(struct local_new *n)
 			: 0; /* where a network file system reports what it could not store */
 
 	n->fd = -1;
+	if (n->temp[0] == '\0') {
+		local_new_drop(n);
+		return r;
+	}
+	if (r == 0)
+		r = may_replace(n);
 	if (r == 0 && renameat(n->dir_fd, n->temp, n->dir_fd, n->name) < 0)
 		r = -errno;
 	if (r < 0)
@@ -89,7 +124,8 @@ void local_new_drop(struct local_new *n)
 {
 	if (n->fd >= 0) {
 		fd_closep(&n->fd);
-		(void)unlinkat(n->dir_fd, n->temp, 0);
+		if (n->temp[0] != '\0')
+			(void)unlinkat(n->dir_fd, n->temp, 0);
 	}
 	if (n->own_dir)
 		fd_closep(&n->dir_fd);

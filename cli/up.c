@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "cli/cmd.h"
 #include "cli/exit.h"
@@ -19,6 +20,8 @@
 #include "core/log.h"
 
 #define READY_LINE_SIZE 256
+#define FUSE_MAJOR 10 /* misc devices */
+#define FUSE_MINOR 229
 
 struct flags {
 	const char *data, *listen, *config, *libexec;
@@ -48,6 +51,18 @@ static int flags_over(const struct opt_usage *usage, const struct flags *f, stru
 	return OPTS_DONE;
 }
 
+int up_fuse_open(void)
+{
+	autofd fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISCHR(st.st_mode) || st.st_rdev != makedev(FUSE_MAJOR, FUSE_MINOR))
+		return -ENODEV;
+	return fd_steal(&fd);
+}
+
 static int preflight(struct err *err)
 {
 	autofd fuse = -1;
@@ -56,12 +71,12 @@ static int preflight(struct err *err)
 		return err_set(
 			err, -EPERM,
 			"garth up needs root: it makes mounts and sandboxes; try 'sudo garth up'");
-	fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	fuse = up_fuse_open();
 	if (fuse < 0)
 		return err_set(err, -ENODEV,
 			       "/dev/fuse can't be opened (%s): load the kernel module with "
 			       "'modprobe fuse', or pass the device to the container",
-			       strerrordesc_np(errno));
+			       strerrordesc_np(-fuse));
 	return 0;
 }
 

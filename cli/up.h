@@ -50,6 +50,9 @@ struct up {
 	bool hurry;       /* asked to stop a second time */
 };
 
+/* up.c: a descriptor of /dev/fuse, or a negative errno; -ENODEV too where the name is another device's */
+must_check int up_fuse_open(void);
+
 /* up_place.c. All: 0, or a negative errno with a sentence. */
 must_check int up_server_name(const char *data, char out[UP_SERVER_LEN + 1],
 			      char real[PATH_LEN_MAX + 1], struct err *err);

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sqlite3
+import stat
 import subprocess
 import sys
 import tempfile
@@ -53,6 +54,36 @@ def test_an_upload_of_which_a_part_is_missing_sends_nothing():
     says("a folder", garth(S, "put", *W, good, DIR), 2, "-r")
     assert S.http("GET", "/v1/workspaces/w/files/input/good.txt")[0] == 404
     says("good", garth(S, "put", *W, good), 0)
+
+
+def test_a_device_or_a_pipe_is_written_to_never_replaced():
+    null, pipe, link, real = (os.path.join(DIR, n) for n in ("null", "pipe", "link", "real"))
+    os.mknod(null, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+    os.mkfifo(pipe)
+    with open(real, "w") as f:
+        f.write("old")
+    os.symlink("real", link)
+    for args in (("get", *W, "input/x.csv", null), ("audit", "export", *W, null)):
+        says(args, garth(S, *args), 0)
+        assert stat.S_ISCHR(os.lstat(null).st_mode), args
+    reader = subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE)
+    says("pipe", garth(S, "get", *W, "input/x.csv", pipe), 0)
+    assert reader.communicate(timeout=10)[0] == b"1\n" and stat.S_ISFIFO(os.lstat(pipe).st_mode)
+    says("link", garth(S, "get", *W, "input/x.csv", link), 0)
+    assert os.path.islink(link) and open(real).read() == "1\n"
+    folder = os.path.join(DIR, "folder")
+    os.makedirs(folder + "/input")
+    os.mkfifo(folder + "/input/x.csv")
+    says("in a folder", garth(S, "get", *W, "input", folder), 1, "File exists")
+    assert stat.S_ISFIFO(os.lstat(folder + "/input/x.csv").st_mode)
+
+
+def test_another_device_is_not_dev_fuse():
+    script = "mount --make-rprivate / && mount --bind /dev/null /dev/fuse && exec \"$0\" \"$@\""
+    place = os.path.join(DIR, "nofuse")
+    for args, words in ((("up", "--data", place, "--listen", "127.0.0.1:0"), "/dev/fuse can't be opened"), (("doctor", "--data", place), "modprobe fuse")):
+        got = subprocess.run(["timeout", "-s", "INT", "20", "unshare", "-m", "sh", "-c", script, BIN + "/garth", *args], capture_output=True, timeout=60)
+        says(args, got, 1, words)
 
 
 def test_a_hook_that_can_not_start_says_why():
