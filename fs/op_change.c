@@ -16,6 +16,7 @@
 #include "fs/track.h"
 #include "policy/decide.h"
 
+#define BLOCK 4096u     /* what a folder or a long symlink takes at once */
 #define LINKS_MAX 256u /* names of one file: each is asked with each operation */
 
 struct making {
@@ -55,6 +56,8 @@ static void do_make(fuse_req_t req, fuse_ino_t parent, const struct making *m)
 	r = place_ask(o.fs, &o.who, &a, o.node, m->name, NULL);
 	if (r == 0)
 		r = quota_room_file(o.fs, o.who.uid);
+	if (r == 0 && (m->op == OP_SYMLINK || m->op == OP_MKDIR))
+		r = quota_room_bytes(o.fs, o.who.uid, BLOCK);
 	if (r == 0)
 		r = op_hold(o.fs, o.node, &h);
 	if (r == 0)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/xattr.h>
 
 #include "core/id.h"
@@ -13,6 +14,7 @@
 #include "fs/agent.h"
 #include "fs/cred.h"
 #include "fs/op.h"
+#include "fs/quota.h"
 #include "fs/rec.h"
 
 #define OURS "user.garth."
@@ -242,6 +244,23 @@ void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 	free(out);
 }
 
+/* An attribute lies in a block of its own beside the file's. */
+static int set_user(struct op *o, int fd, const char *name, const char *value, size_t size,
+		    int flags)
+{
+	char fd_name[ACT_NAME_SIZE];
+	struct stat st;
+	int r = quota_room_bytes(o->fs, o->who.uid, size);
+
+	if (r == 0)
+		r = cred_as(o->fs, op_as(o->fs, &o->who, o->node));
+	if (r == 0 && setxattr(act_name(fd, fd_name), name, value, size, flags) < 0)
+		r = -errno;
+	if (r == 0 && fstat(fd, &st) == 0)
+		quota_settle(o->fs, o->node, &st);
+	return r;
+}
+
 static void change(fuse_req_t req, fuse_ino_t ino, enum ev_op op, const char *name,
 		   const char *value, size_t size, int flags)
 {
@@ -260,11 +279,11 @@ static void change(fuse_req_t req, fuse_ino_t ino, enum ev_op op, const char *na
 		r = -EPERM;
 	if (r == 0)
 		r = op_hold(o.fs, o.node, &h);
-	if (r == 0)
-		r = cred_as(o.fs, op_as(o.fs, &o.who, o.node));
 	if (r == 0 && op == OP_SETXATTR)
-		r = setxattr(act_name(h.fd, fd_name), name, value, size, flags) < 0 ? -errno : 0;
+		r = set_user(&o, h.fd, name, value, size, flags);
 	else if (r == 0)
+		r = cred_as(o.fs, op_as(o.fs, &o.who, o.node));
+	if (r == 0 && op == OP_REMOVEXATTR)
 		r = removexattr(act_name(h.fd, fd_name), name) < 0 ? -errno : 0;
 	op_let(o.fs, &h);
 	op_fail(&o, r);

@@ -267,6 +267,19 @@ def test_wiped_files_are_free_on_the_disk():
         time.sleep(0.1)
 
 
+def test_no_kind_of_entry_evades_the_quota():
+    limit, slack = 4 << 20, 512 << 10
+    for name, code in (("attributes", "open('f%d' % i, 'w').close(); os.setxattr('f%d' % i, 'user.a', bytes(3900))"),
+                       ("folders", "os.mkdir('d%d' % i)"),
+                       ("symlinks", "os.symlink('x' * 4000, 's%d' % i)")):
+        server.workspace(name, policy="version: 1\nlimits:\n  workspace: { bytes: 4MiB, files: 100000 }\n")
+        step(name, "a", "import errno, os\nos.chdir('/workspace/output')\ntry:\n    for i in range(1500): %s\n"
+             "except OSError as e:\n    assert e.errno == errno.EDQUOT, e\nelse:\n    raise SystemExit('no limit')\n" % code)
+        top = server.data + "/workspaces/%s/data" % name
+        disk = sum(os.lstat(os.path.join(base, n)).st_blocks * 512 for base, dirs, files in os.walk(top) for n in dirs + files)
+        assert disk <= limit + slack, (name, disk)
+
+
 def test_standard_streams_open_by_name():
     r = server.step("w", "a", "cat /dev/stdin; echo out >/dev/stdout; echo err >/dev/stderr", language="bash")
     assert (r["stdout"], r["stderr"]) == ("out\n", "err\n"), (r["stdout"], r["stderr"])
@@ -279,5 +292,5 @@ if __name__ == "__main__":
         test_link_cannot_take_a_file_from_its_owner, test_names_of_a_file_are_bounded_and_count,
         test_removed_files_that_are_held_count, test_author_is_who_wrote_not_who_opened,
         test_two_authors_of_one_file_are_both_named, test_one_agents_open_files_leave_room_for_others,
-        test_wiped_files_are_free_on_the_disk,
+        test_wiped_files_are_free_on_the_disk, test_no_kind_of_entry_evades_the_quota,
         test_standard_streams_open_by_name)
