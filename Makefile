@@ -7,6 +7,7 @@
 #   make deps       what the build and the tests need (packages; libfuse where the distribution's is old)
 #   make test       deps, build, all tests; ends with "N passed, 0 failed, M skipped"
 #   make check SAN=address,undefined    the same under sanitizers, in build/san-address-undefined
+#   make vm         the tests that depend on the kernel, in a virtual machine with Debian's own and cgroup v2 (slow)
 #   make demo       the example, whole
 #   make lint layers shape banned       what must hold before a commit
 #
@@ -109,7 +110,7 @@ H_FILES := $(sort $(wildcard $(FOLDERS:%=%/*.h) tests/*/*.h bench/*.h))
 
 # ---- goals ------------------------------------------------------------------------------------
 
-.PHONY: all libs tests need deps test check fuzz demo bench lint layers shape banned headers format \
+.PHONY: all libs tests need deps test check vm fuzz demo bench lint layers shape banned headers format \
 	clean distclean
 all: $(LIBS) $(BINS)
 libs: $(LIBS)
@@ -129,6 +130,10 @@ test: deps
 check: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) tests
 	@GARTH_BUILD=$(B) GARTH_SAN=$(SAN) tests/run.sh
+
+vm: deps
+	@$(MAKE) --no-print-directory -j$$(nproc) tests
+	@tests/vm/run.sh
 
 # One libFuzzer target per parser, FUZZ_SECONDS each; what they learn stays in build/fuzz.
 FUZZ_SECONDS ?= 60

@@ -5,7 +5,8 @@
 #   tests/run.sh [PATTERN...]     a kind (unit mount exec e2e) or the start of KIND/NAME; none: all
 # A program prints TAP (cmocka); a script prints `PASS name`, `FAIL name`, `SKIP name: reason`.
 # A test may say how long it may take in a comment line:  timeout: SECONDS
-# Environment: GARTH_BUILD (default build), CI=1 (a skip that tests/skips.txt doesn't list fails).
+# Environment: GARTH_BUILD (default build), CI=1 (a skip that tests/skips.txt doesn't list fails),
+# GARTH_TEST_SLOW (a factor for the time a test may take, on a slow machine).
 # Given to each test: GARTH_BIN, GARTH_SRC, GARTH_TEST_TMP (removed afterwards); it runs in the root.
 # Not here: building them (Makefile).
 set -uo pipefail
@@ -84,6 +85,7 @@ cases() {
 		-e 's/^(not )?ok [0-9]+ # SKIP (.*)$/skip \2/p; t' \
 		-e 's/^ok [0-9]+ - (.*) # SKIP ?(.*)$/skip \1 \2/p; t' \
 		-e 's/^ok [0-9]+ - (.*)$/pass \1/p; t' \
+		-e 's/^.*not ok [0-9]+ - (test_.*)$/fail \1/p; t' \
 		-e 's/^not ok [0-9]* ?-? ?(.*)$/fail \1/p; t' \
 		-e 's/^PASS:? (.*)$/pass \1/p; t' \
 		-e 's/^FAIL:? (.*)$/fail \1/p; t' \
@@ -157,7 +159,7 @@ run_one() {
 	shift 2
 	log=$LOGS/${id//\//_}.log
 	limit=$(head -n 30 "$src" | sed -n -E 's|^[ /*#]*timeout: ([0-9]+).*$|\1|p' | head -n 1)
-	limit=${limit:-$DEFAULT_TIMEOUT}
+	limit=$((${limit:-$DEFAULT_TIMEOUT} * ${GARTH_TEST_SLOW:-1}))
 	GARTH_TEST_TMP=$(mktemp -d /tmp/garth-test.XXXXXX)
 	chmod 755 "$GARTH_TEST_TMP" # servers in it have uids of their own
 	export GARTH_TEST_TMP
