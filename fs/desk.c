@@ -82,6 +82,8 @@ struct known {
 	uint64_t version;
 	bool held, kept, dirty, has_sha, open;
 	struct sha256 sha;
+	struct fhandle h;
+	uint32_t uid;
 };
 
 static bool look_up(struct fs *fs, struct bytes path, struct known *k)
@@ -104,6 +106,8 @@ static bool look_up(struct fs *fs, struct bytes path, struct known *k)
 		k->dirty = c->writers || (c->dirty && rec_has_news(c));
 		k->has_sha = c->has_sha;
 		k->sha = c->sha;
+		k->h = c->h;
+		k->uid = c->uid;
 	}
 	recs_unlock(fs->recs);
 	rec_put(fs, c);
@@ -125,6 +129,13 @@ static int open_live(struct fs *fs, struct bytes path, int *ret_fd)
 	return act_reopen(fs, st.st_uid, fd, O_RDONLY, ret_fd);
 }
 
+/* Recorded: by its handle, since folders above it may be closed even to their owner. */
+static int open_now(struct fs *fs, const struct known *k, bool known, struct bytes path,
+		    int *ret_fd)
+{
+	return known ? act_open(fs, k->uid, &k->h, O_RDONLY, ret_fd) : open_live(fs, path, ret_fd);
+}
+
 /* A version asked for by its hash: the one of now, or an older one that is kept. */
 static int open_by_sha(struct fs *fs, const struct known *k, struct bytes path, const char *hex,
 		       int *ret_fd)
@@ -136,7 +147,7 @@ static int open_by_sha(struct fs *fs, const struct known *k, struct bytes path, 
 		return r;
 	r = cut_object_open(fs, &sha, ret_fd);
 	if (r == -ENOENT && k->has_sha && !k->dirty && memcmp(&sha, &k->sha, sizeof sha) == 0)
-		return open_live(fs, path, ret_fd);
+		return open_now(fs, k, true, path, ret_fd);
 	return r == -ENOENT ? -ESTALE : r;
 }
 
@@ -152,7 +163,7 @@ static int open_newest(struct fs *fs, const struct known *k, bool known, struct 
 							 : -EBUSY;
 	if (known && k->kept && k->has_sha)
 		return cut_object_open(fs, &k->sha, ret_fd);
-	return open_live(fs, path, ret_fd);
+	return open_now(fs, k, known, path, ret_fd);
 }
 
 /* The version that was opened, where it is the newest; 0: an older one, or none. */
@@ -255,8 +266,8 @@ static void dir_run(struct fs *fs, struct job *job)
 	int r;
 
 	buf_init(&l.out, LIST_MAX);
-	r = walk_each(fs, fs->data_fd, bytes_of(q->path, q->path_len), q->u.dir.recursive != 0,
-		      list_one, &l);
+	r = walk_each(fs, fs->data_fd, bytes_of(q->path, q->path_len),
+		      q->u.dir.recursive ? WALK_TREE : WALK_ONE, list_one, &l);
 	if (r == 0)
 		r = fd_memfd("list", buf_view(&l.out), &fd);
 	if (r < 0)

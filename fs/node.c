@@ -327,8 +327,19 @@ int nodes_make(struct nodes *t, enum node_kind kind, const struct fhandle *h, co
 	return r;
 }
 
+/* Under the lock. */
+static int enter_name(struct nodes *t, struct node *n, struct node *parent, const char *name,
+		      bool fresh, bool *ret_named)
+{
+	*ret_named = false;
+	if (!fresh && (n->gone || S_ISDIR(n->mode)))
+		return 0;
+	*ret_named = name && !name_find(n, parent, name);
+	return name_add(t, n, parent, name ? name : NODE_NAMELESS);
+}
+
 int nodes_enter(struct nodes *t, struct node *parent, const char *name, const struct fhandle *h,
-		const struct stat *st, unsigned lookups, struct node **ret)
+		const struct stat *st, struct node **ret, bool *ret_named)
 {
 	struct node *n;
 	bool fresh = false;
@@ -343,18 +354,14 @@ int nodes_enter(struct nodes *t, struct node *parent, const char *name, const st
 	if (r == 0 && fresh && parent->task)
 		n->task = task_ref(parent->task);
 	if (r == 0) {
-		n->mode = st->st_mode;
-		n->uid = st->st_uid;
-		r = name_add(t, n, parent, name ? name : NODE_NAMELESS);
-		if (!name)
+		r = enter_name(t, n, parent, name, fresh, ret_named);
+		if (fresh && !name)
 			n->gone = true;
 		if (r < 0 && fresh)
 			reap(t, n);
 	}
 	if (r == 0) {
-		n->lookups += lookups;
-		if (lookups == 0)
-			n->pins++;
+		n->lookups++;
 		*ret = n;
 	}
 	unlock(t);

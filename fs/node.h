@@ -87,12 +87,15 @@ must_check int nodes_make(struct nodes *t, enum node_kind kind, const struct fha
 			  struct task *task, struct node **ret);
 
 /*
- * The node of this handle, reached as parent/name (name NULL: it has none, O_TMPFILE); made where it is new. Its look-up count
- * grows by `lookups`, its mode and owner are those of st. 0, -ENOMEM, -ENFILE.
+ * The node of this handle, reached as parent/name (name NULL: it has none, O_TMPFILE); made where it is new, with the mode and owner of
+ * st (later node_set alone changes them). Its look-up count grows by one.
+ * The names of a folder that is known, and of what is unlinked, are left alone: whoever renames tells them, and a look-up may be older
+ * than a rename that has been told. *ret_named: a name is new, and whoever looked it up sees whether it is still there.
+ * 0, -ENOMEM, -ENFILE.
  */
 must_check int nodes_enter(struct nodes *t, struct node *parent, const char *name,
-			   const struct fhandle *h, const struct stat *st, unsigned lookups,
-			   struct node **ret);
+			   const struct fhandle *h, const struct stat *st, struct node **ret,
+			   bool *ret_named);
 
 void node_looked_up(struct nodes *t, struct node *n); /* the kernel got its id once more */
 void node_pin(struct nodes *t, struct node *n);

@@ -16,6 +16,8 @@
 #include "fs/rec.h"
 #include "fs/work.h"
 
+#define LOOKUP_TRIES 16 /* while somebody renames it again and again */
+
 bool op_begin(struct op *o, fuse_req_t req, fuse_ino_t ino)
 {
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
@@ -99,7 +101,6 @@ void op_show(struct fs *fs, struct node *n, struct stat *st)
 {
 	unsigned objects = links_of(fs, n);
 
-	node_set(fs->nodes, n, st);
 	quota_know(fs, n, st);
 	if (st->st_nlink >= objects)
 		st->st_nlink -= objects;
@@ -133,53 +134,6 @@ static double entry_ttl(struct fs *fs, const struct node *parent)
 	return TTL_LONG;
 }
 
-static int enter(struct fs *fs, struct node *parent, const char *name, int fd, bool born,
-		 struct fuse_entry_param *ret, struct node **ret_node)
-{
-	autofd mine = fd;
-	struct node *n = NULL;
-	struct fhandle h;
-	struct stat st;
-	int r;
-
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	r = fhandle_of(fd, &h);
-	if (r == 0)
-		r = nodes_enter(fs->nodes, parent, name, &h, &st, 1, &n);
-	if (r < 0)
-		return r;
-	hcache_offer(fs->hcache, &h, fd_steal(&mine));
-	if (born)
-		quota_born(fs, n, &st);
-	memset(ret, 0, sizeof *ret);
-	ret->ino = n->id;
-	op_show(fs, n, &st);
-	ret->attr = st;
-	ret->attr_timeout = op_ttl(fs, n);
-	ret->entry_timeout = entry_ttl(fs, parent);
-	if (ret_node)
-		*ret_node = n;
-	return 0;
-}
-
-int op_enter(struct fs *fs, struct node *parent, const char *name, int fd,
-	     struct fuse_entry_param *ret, struct node **ret_node)
-{
-	return enter(fs, parent, name, fd, false, ret, ret_node);
-}
-
-int op_born(struct fs *fs, struct node *parent, const char *name, int fd,
-	    struct fuse_entry_param *ret, struct node **ret_node)
-{
-	return enter(fs, parent, name, fd, true, ret, ret_node);
-}
-
-void op_unenter(struct fs *fs, const struct fuse_entry_param *e)
-{
-	node_forget(fs->nodes, e->ino, 1);
-}
-
 int op_peek(struct fs *fs, const struct node *dir, int dir_fd, const char *name, int *ret_fd,
 	    struct stat *ret_st)
 {
@@ -198,6 +152,97 @@ int op_peek(struct fs *fs, const struct node *dir, int dir_fd, const char *name,
 		return -errno;
 	*ret_fd = fd_steal(&fd);
 	return 0;
+}
+
+static void fill_entry(struct fs *fs, struct node *parent, struct node *n, struct stat *st,
+		       struct fuse_entry_param *ret)
+{
+	memset(ret, 0, sizeof *ret);
+	ret->ino = n->id;
+	op_show(fs, n, st);
+	ret->attr = *st;
+	ret->attr_timeout = op_ttl(fs, n);
+	ret->entry_timeout = entry_ttl(fs, parent);
+}
+
+static int enter(struct fs *fs, struct node *parent, const char *name, int fd, struct stat *st,
+		 struct node **ret, bool *ret_named)
+{
+	autofd mine = fd;
+	struct fhandle h;
+	int r;
+
+	if (fstat(fd, st) < 0)
+		return -errno;
+	r = fhandle_of(fd, &h);
+	if (r == 0)
+		r = nodes_enter(fs->nodes, parent, name, &h, st, ret, ret_named);
+	if (r == 0)
+		hcache_offer(fs->hcache, &h, fd_steal(&mine));
+	return r;
+}
+
+/* Look dir/name up, once. *ret_stale: it was renamed or removed meanwhile, and the table may have been told before us. */
+static int look_up(struct fs *fs, struct node *dir, int dir_fd, const char *name, struct stat *st,
+		   struct node **ret, bool *ret_stale)
+{
+	struct stat now;
+	bool named;
+	int fd = -1;
+	int r = op_peek(fs, dir, dir_fd, name, &fd, NULL);
+
+	*ret_stale = false;
+	if (r == 0)
+		r = enter(fs, dir, name, fd, st, ret, &named);
+	if (r < 0 || !named)
+		return r;
+	if (fstatat(dir_fd, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_ino == st->st_ino)
+		return 0;
+	node_unlink(fs->nodes, *ret, dir, name, false);
+	node_forget(fs->nodes, (*ret)->id, 1);
+	*ret_stale = true;
+	return 0;
+}
+
+int op_enter(struct fs *fs, struct node *dir, const char *name, struct fuse_entry_param *ret,
+	     struct node **ret_node)
+{
+	struct held h = { .fd = -1 };
+	struct node *n = NULL;
+	struct stat st;
+	bool stale = true;
+	int r = op_hold(fs, dir, &h);
+
+	for (int i = 0; r == 0 && stale; i++)
+		r = i < LOOKUP_TRIES ? look_up(fs, dir, h.fd, name, &st, &n, &stale) : -ENOENT;
+	op_let(fs, &h);
+	if (r < 0)
+		return r;
+	fill_entry(fs, dir, n, &st, ret);
+	if (ret_node)
+		*ret_node = n;
+	return 0;
+}
+
+int op_born(struct fs *fs, struct node *parent, const char *name, int fd,
+	    struct fuse_entry_param *ret, struct node **ret_node)
+{
+	struct node *n = NULL;
+	struct stat st;
+	bool named;
+	int r = enter(fs, parent, name, fd, &st, &n, &named);
+
+	if (r < 0)
+		return r;
+	quota_born(fs, n, &st);
+	fill_entry(fs, parent, n, &st, ret);
+	*ret_node = n;
+	return 0;
+}
+
+void op_unenter(struct fs *fs, const struct fuse_entry_param *e)
+{
+	node_forget(fs->nodes, e->ino, 1);
 }
 
 struct punted {

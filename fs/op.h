@@ -58,10 +58,10 @@ must_check int op_stat(struct fs *fs, struct node *n, struct stat *ret);
 void op_show(struct fs *fs, struct node *n, struct stat *st);
 double op_ttl(struct fs *fs, struct node *n);
 
-/* parent/name exists and fd (taken) is an O_PATH descriptor of it: its node, with one more look-up, and the kernel's entry. */
-must_check int op_enter(struct fs *fs, struct node *parent, const char *name, int fd,
+/* Look dir/name up in the store, as the folder's owner: its node, with one more look-up, and the kernel's entry. */
+must_check int op_enter(struct fs *fs, struct node *dir, const char *name,
 			struct fuse_entry_param *ret, struct node **ret_node);
-/* The same for what this request made: it counts in the quota from now on. */
+/* This request made parent/name, and fd (taken) is an O_PATH descriptor of it: it counts in the quota from now on. */
 must_check int op_born(struct fs *fs, struct node *parent, const char *name, int fd,
 		       struct fuse_entry_param *ret, struct node **ret_node);
 /* The kernel never got that entry. */

@@ -286,6 +286,7 @@ static void do_setattr(fuse_req_t req, fuse_ino_t ino, const struct stat *attr, 
 		op_fail(&o, r);
 		return;
 	}
+	node_set(o.fs->nodes, o.node, &st);
 	if (S_ISDIR(st.st_mode) && ((st.st_mode ^ c.was.mode) & (S_IXUSR | S_IXGRP)))
 		tell_below(o.fs,
 			   o.node); /* what was cached for everybody no longer is, or may be */

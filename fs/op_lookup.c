@@ -117,9 +117,7 @@ static void reply_missing(struct op *o)
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct fuse_entry_param e;
-	struct held dir = { .fd = -1 };
 	struct op o;
-	int fd = -1;
 	int r;
 
 	if (!op_begin(&o, req, parent))
@@ -130,16 +128,11 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		op_fail(&o, -EACCES);
 		return;
 	}
-	r = op_hold(o.fs, o.node, &dir);
-	if (r == 0)
-		r = op_peek(o.fs, o.node, dir.fd, name, &fd, NULL);
-	op_let(o.fs, &dir);
+	r = op_enter(o.fs, o.node, name, &e, NULL);
 	if (r == -ENOENT) {
 		reply_missing(&o);
 		return;
 	}
-	if (r == 0)
-		r = op_enter(o.fs, o.node, name, fd, &e, NULL);
 	if (r < 0) {
 		op_fail(&o, r);
 		return;

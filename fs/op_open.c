@@ -335,15 +335,8 @@ static void create_existing(struct op *o, const char *name, mode_t mode, struct 
 	struct fuse_entry_param e;
 	struct ofile *f = NULL;
 	struct node *dir = o->node, *n = NULL;
-	struct held h = { .fd = -1 };
-	int fd = -1;
-	int r = op_hold(o->fs, dir, &h);
+	int r = op_enter(o->fs, dir, name, &e, &n);
 
-	if (r == 0)
-		r = op_peek(o->fs, dir, h.fd, name, &fd, NULL);
-	op_let(o->fs, &h);
-	if (r == 0)
-		r = op_enter(o->fs, dir, name, fd, &e, &n);
 	if (r < 0) {
 		op_fail(o, r);
 		return;

@@ -49,6 +49,15 @@ static int subject_of(struct fs *fs, const struct node *dir, int dir_fd, const c
 	return 0;
 }
 
+/* A look-up may have told the table of it since. */
+static void subject_again(struct fs *fs, struct subject *s)
+{
+	struct fhandle h;
+
+	if (s->fd >= 0 && !s->node && fhandle_of(s->fd, &h) == 0)
+		s->node = nodes_find(fs->nodes, &h);
+}
+
 static void subject_fini(struct fs *fs, struct subject *s)
 {
 	fd_closep(&s->fd);
@@ -141,6 +150,7 @@ static void do_remove(fuse_req_t req, fuse_ino_t parent, const char *name, enum 
 		}
 	}
 	if (r == 0) {
+		subject_again(o.fs, &s);
 		track_removed(o.fs, &o.who, op, o.node, name, s.node, s.last);
 		name_gone(o.fs, &s);
 	}
@@ -216,7 +226,11 @@ static int move_act(struct move *m)
 /* The tables follow. Two names of one file: the store did nothing. */
 static void move_track(struct move *m)
 {
-	struct track_move t = {
+	struct track_move t;
+
+	subject_again(m->o->fs, &m->what);
+	subject_again(m->o->fs, &m->victim);
+	t = (struct track_move){
 		.from_dir = m->from_dir,
 		.to_dir = m->to_dir,
 		.from = m->from,

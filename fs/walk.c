@@ -14,6 +14,9 @@
 #include "core/path.h"
 #include "fs/act.h"
 #include "fs/cred.h"
+#include "fs/handle.h"
+
+#define MODE_BITS 07777
 
 /* One part further down. */
 static int step_down(struct fs *fs, int *fd, struct stat *st, const char *part)
@@ -60,13 +63,14 @@ int walk_open(struct fs *fs, int base_fd, struct bytes path, int *ret_fd, struct
 
 struct pending {
 	struct pending *next;
+	struct fhandle h;
 	size_t len;
 	char path[];
 };
 
 struct walk {
 	struct fs *fs;
-	bool recursive;
+	enum walk_how how;
 	walk_fn fn;
 	void *ctx;
 	struct pending *list; /* folders that are still to be read */
@@ -106,7 +110,7 @@ static int visit(struct walk *w, struct bytes dir, int dir_fd, uint32_t owner, c
 	if (!p)
 		return -ENOMEM;
 	r = w->fn(w->ctx, bytes_of(p->path, p->len), fd, &st);
-	if (r == 0 && w->recursive && S_ISDIR(st.st_mode)) {
+	if (r == 0 && w->how != WALK_ONE && S_ISDIR(st.st_mode) && fhandle_of(fd, &p->h) == 0) {
 		p->next = w->list;
 		w->list = p;
 	} else {
@@ -136,23 +140,59 @@ static int read_dir(struct walk *w, struct bytes path, int path_fd, const struct
 	return r;
 }
 
-int walk_each(struct fs *fs, int base_fd, struct bytes top, bool recursive, walk_fn fn, void *ctx)
+/* A folder whose owner has closed it to itself is open for the while that it is read. */
+static int read_closed(struct walk *w, struct bytes path, int path_fd, const struct stat *st)
 {
-	struct walk w = { .fs = fs, .recursive = recursive, .fn = fn, .ctx = ctx };
+	char name[ACT_NAME_SIZE];
+	mode_t mode = st->st_mode & MODE_BITS;
+	bool closed = (mode & (S_IRUSR | S_IXUSR)) != (S_IRUSR | S_IXUSR);
+	int r = cred_as(w->fs, st->st_uid);
+
+	if (r < 0)
+		return r;
+	closed =
+		closed && w->how == WALK_ALL && chmod(act_name(path_fd, name), mode | S_IRWXU) == 0;
+	r = read_dir(w, path, path_fd, st);
+	if (closed && cred_as(w->fs, st->st_uid) == 0)
+		(void)chmod(act_name(path_fd, name), mode);
+	return r;
+}
+
+/* By its handle: the folders above it may be closed again. */
+static int read_pending(struct walk *w, const struct pending *p)
+{
+	struct hentry *e = NULL;
+	struct stat st;
+	int fd = -1;
+	int r = hcache_get(w->fs->hcache, &p->h, &e, &fd);
+
+	if (r == -ESTALE)
+		return 0; /* it went meanwhile */
+	if (r == 0 && fstat(fd, &st) < 0)
+		r = -errno;
+	if (r == 0)
+		r = read_closed(w, bytes_of(p->path, p->len), fd, &st);
+	hcache_put(w->fs->hcache, e);
+	return r;
+}
+
+int walk_each(struct fs *fs, int base_fd, struct bytes top, enum walk_how how, walk_fn fn,
+	      void *ctx)
+{
+	struct walk w = { .fs = fs, .how = how, .fn = fn, .ctx = ctx };
 	autofd top_fd = -1;
 	struct stat st;
 	int r = walk_open(fs, base_fd, top, &top_fd, &st);
 
 	if (r == 0)
-		r = S_ISDIR(st.st_mode) ? read_dir(&w, (struct bytes){ 0 }, top_fd, &st) : -ENOTDIR;
+		r = S_ISDIR(st.st_mode) ? read_closed(&w, (struct bytes){ 0 }, top_fd, &st)
+					: -ENOTDIR;
 	while (w.list) {
 		struct pending *p = w.list;
-		autofd fd = -1;
 
 		w.list = p->next;
-		if (r == 0 && walk_open(fs, top_fd, bytes_of(p->path, p->len), &fd, &st) == 0 &&
-		    S_ISDIR(st.st_mode))
-			r = read_dir(&w, bytes_of(p->path, p->len), fd, &st);
+		if (r == 0)
+			r = read_pending(&w, p);
 		free(p);
 	}
 	return r;

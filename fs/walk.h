@@ -21,8 +21,12 @@ must_check int walk_open(struct fs *fs, int base_fd, struct bytes path, int *ret
 /* @path relative to the top, @fd O_PATH of it; both borrowed. 0 goes on. */
 typedef int (*walk_fn)(void *ctx, struct bytes path, int fd, const struct stat *st);
 
-/* Everything in base/top, or everything below it. A folder that cannot be read is passed over. */
-must_check int walk_each(struct fs *fs, int base_fd, struct bytes top, bool recursive, walk_fn fn,
-			 void *ctx);
+enum walk_how {
+	WALK_ONE = 0, /* what is right below */
+	WALK_TREE,    /* everything below; a folder whose owner has closed it is passed over */
+	WALK_ALL, /* and that too: it is opened for the while (at start, when nobody else is there) */
+};
+must_check int walk_each(struct fs *fs, int base_fd, struct bytes top, enum walk_how how,
+			 walk_fn fn, void *ctx);
 
 #endif

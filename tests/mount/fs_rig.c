@@ -205,7 +205,7 @@ void rig_down(struct fs_rig *r)
 	if (r->up)
 		rig_kill(r);
 	wire_msg_fini(&r->m);
-	if (r->dir[0])
+	if (r->dir[0] && !getenv("GARTH_TEST_KEEP"))
 		remove_tree(r->dir);
 	r->dir[0] = '\0';
 }
