@@ -19,6 +19,7 @@
 
 #define FILTER_LEN_MAX 4096u /* instructions: the kernel's BPF_MAXINSNS */
 #define OOM_FIRST "1000"
+#define KERNEL_SIGSET_LEN 8ul
 
 int confine_self(struct err *err)
 {
@@ -92,11 +93,13 @@ void confine_oom_first(void)
 
 void confine_signals(void)
 {
-	struct sigaction normal = { .sa_handler = SIG_DFL };
+	/* The kernel's struct sigaction, all zero: SIG_DFL. Not libc's call, for that refuses its own
+	 * two signals, which posix_spawn of glibc before 2.38 leaves ignored (make starts us by it). */
+	static const unsigned long normal[4];
 	sigset_t none;
 
 	for (int sig = 1; sig < NSIG; sig++)
-		(void)sigaction(sig, &normal, NULL); /* not for KILL, STOP and libc's own */
+		(void)syscall(SYS_rt_sigaction, sig, normal, NULL, KERNEL_SIGSET_LEN); /* not KILL, STOP */
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
