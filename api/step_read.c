@@ -273,6 +273,11 @@ static void log_file(struct req *r, struct ws *ws, int log)
 			 "application/x-ndjson");
 		return;
 	}
+	if (g->memory) { /* it waits, or ended so: nothing was written yet */
+		req_empty(r, 200);
+		(void)response_header(r->response, "Content-Type", "application/octet-stream");
+		return;
+	}
 	g->log = log;
 	log_path(g, log);
 	files_open(ws, &g->call, bytes_str(g->path), 0, "", on_file, g);

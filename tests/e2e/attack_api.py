@@ -70,6 +70,9 @@ def test_a_list_of_many_that_wait_has_an_end():
         if S.json("GET", STEPS + "/" + ids[0])["state"] == "running":
             break
         time.sleep(0.05)
+    for name in ("stdout", "stderr"):  # of one that waits
+        status, _, out = S.http("GET", STEPS + "/%s/%s" % (ids[-1], name))
+        assert (status, out) == (200, b""), (name, status, out)
     for state, want in (("open", ids), ("queued", ids[1:]), ("running", ids[:1])):
         for limit in (1, 2, WAITING - 1, WAITING, 100):
             got, cursor = [], None
