@@ -61,6 +61,9 @@ must_check int cgroups_probe(struct cgroups *x, struct err *err);
 must_check int cgroups_open(struct cgroups *x, const char *server, struct err *err);
 void cgroups_close(struct cgroups *x);
 
+/* Does the kernel keep what a group held at most? v2 before Linux 5.19 does not. Opened. */
+bool cgroups_have_peak(const struct cgroups *x);
+
 /* Kill whatever is in them, and remove all groups of the server, its folder and garth/ too where it is empty. */
 must_check int cgroups_sweep(struct cgroups *x, const char *server, struct err *err);
 
@@ -74,6 +77,7 @@ must_check int cgroup_attach(const struct cgroups *x, const char *name, pid_t pi
 /* The group in the v2 hierarchy, for CLONE_INTO_CGROUP: cgroup_attach then leaves that one out. -1 where there is none. */
 int cgroup_clone_fd(const struct cgroups *x, const char *name);
 
+/* -EBUSY where the group holds more memory than that: nothing is killed for a limit. */
 must_check int cgroup_limit(const struct cgroups *x, const char *name,
 			    const struct cgroup_limits *limits, struct err *err);
 

@@ -27,11 +27,29 @@ static int memory_v1(int fd, const char *name, uint64_t bytes)
 	return r == 0 && swap < 0 && swap != -ENOENT ? swap : r;
 }
 
+/* What nobody can take back from a group that has no swap. */
+static uint64_t held_v2(int fd, const char *name)
+{
+	static const char *const keys[] = {
+		"anon",         /* /tmp: */ "shmem", "slab_unreclaimable",
+		"kernel_stack", "pagetables",        "percpu",
+		"sock"
+	};
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+		sum += cgroup_file_key(fd, name, "memory.stat", keys[i]);
+	return sum;
+}
+
+/* v1 refuses a limit below what is held; v2 would take it and kill. */
 static int memory_v2(int fd, const char *name, uint64_t bytes)
 {
-	int r = cgroup_file_write_u64(fd, name, "memory.max", bytes);
-	int swap = cgroup_file_write(fd, name, "memory.swap.max", "0");
+	int swap = cgroup_file_write(fd, name, "memory.swap.max", "0"), r;
 
+	if (cgroup_file_u64(fd, name, "memory.current") > bytes && held_v2(fd, name) > bytes)
+		return -EBUSY;
+	r = cgroup_file_write_u64(fd, name, "memory.max", bytes);
 	return r == 0 && swap < 0 && swap != -ENOENT ? swap : r;
 }
 
@@ -80,17 +98,26 @@ int cgroup_limit(const struct cgroups *x, const char *name, const struct cgroup_
 	return 0;
 }
 
+/* memory.peak is there from Linux 5.19 on; before, what can be known: what is held now, or that the limit was reached. */
+static uint64_t peak_v2(int fd, const char *name, uint64_t oom_kills)
+{
+	uint64_t peak = cgroup_file_u64(fd, name, "memory.peak");
+
+	if (peak == 0)
+		peak = cgroup_file_u64(fd, name, oom_kills ? "memory.max" : "memory.current");
+	return peak;
+}
+
 static void stat_one(const struct cgroup_hierarchy *h, const char *name, struct cgroup_stat *s)
 {
 	int fd = h->base_fd;
 
 	if (h->use & CGROUP_MEMORY) {
-		s->memory_peak =
-			cgroup_file_u64(fd, name,
-					h->v2 ? "memory.peak" : "memory.max_usage_in_bytes");
 		s->oom_kills =
 			cgroup_file_key(fd, name, h->v2 ? "memory.events" : "memory.oom_control",
 					"oom_kill");
+		s->memory_peak = h->v2 ? peak_v2(fd, name, s->oom_kills)
+				       : cgroup_file_u64(fd, name, "memory.max_usage_in_bytes");
 	}
 	if (h->use & CGROUP_PIDS) {
 		s->pids_refused = cgroup_file_key(fd, name, "pids.events", "max");

@@ -16,7 +16,6 @@
 #include "exec/landlock.h"
 
 #define CHECK_SERVER "check"
-#define LANDLOCK_WANTED 2
 
 static void line(FILE *out, const char *name, const char *state, const char *found,
 		 const char *todo)
@@ -37,6 +36,7 @@ static void cgroups(FILE *out)
 	struct err err = { 0 };
 	char found[256] = "";
 	size_t len = 0;
+	bool peak;
 
 	if (cgroups_open(&x, CHECK_SERVER, &err) < 0) {
 		line(out, "cgroups", "fail", err.msg, "");
@@ -48,10 +48,14 @@ static void cgroups(FILE *out)
 				len += (size_t)snprintf(found + len, sizeof found - len,
 							"%s%s (v%d)", len ? ", " : "", uses[i].name,
 							x.h[k].v2 ? 2 : 1);
+	peak = cgroups_have_peak(&x);
 	cgroups_close(&x);
 	if (cgroups_probe(&x, NULL) == 0)
 		(void)!cgroups_sweep(&x, CHECK_SERVER, NULL);
 	line(out, "cgroups", "ok", found, "");
+	if (!peak)
+		line(out, "memory peaks", "warn", "no memory.peak",
+		     "peaks that steps report are not exact; use Linux 5.19 or newer");
 }
 
 static void namespaces(FILE *out)
@@ -108,7 +112,7 @@ static void landlock(FILE *out)
 	int abi = landlock_abi();
 
 	(void)snprintf(found, sizeof found, "ABI %d", abi);
-	if (abi >= LANDLOCK_WANTED)
+	if (abi >= LANDLOCK_ABI_MIN)
 		line(out, "landlock", "ok", found, "");
 	else
 		line(out, "landlock", "warn", abi ? found : "not there",

@@ -13,6 +13,7 @@
 #include "core/log.h"
 #include "core/path.h"
 #include "exec/filter.h"
+#include "exec/landlock.h"
 #include "exec/life.h"
 #include "exec/live.h"
 #include "exec/reap.h"
@@ -235,6 +236,18 @@ static void burn_leftovers(struct daemon *d)
 		child_leave(&d->loop, pid);
 }
 
+/* What this kernel has not, and garth does without. `garth doctor` says the same. */
+static void tell_missing(const struct daemon *d)
+{
+	int abi = landlock_abi();
+
+	if (abi < LANDLOCK_ABI_MIN)
+		log_warn("no Landlock, going on with one wall less: abi=%d needed=%d", abi,
+			 LANDLOCK_ABI_MIN);
+	if (!cgroups_have_peak(&d->cg))
+		log_warn("no memory.peak, going on: peaks of memory are not exact");
+}
+
 int daemon_init(struct daemon *d, const struct daemon_config *cfg, int up_fd, struct err *err)
 {
 	int r;
@@ -263,6 +276,8 @@ int daemon_init(struct daemon *d, const struct daemon_config *cfg, int up_fd, st
 		r = live_write(d, err);
 	if (r == 0)
 		burn_leftovers(d);
+	if (r == 0)
+		tell_missing(d);
 	return r < 0 ? r : conn_open(&d->up, &d->loop, up_fd, PEER_UP, up_take, up_gone, d, err);
 }
 

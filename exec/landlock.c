@@ -34,7 +34,6 @@
 #define SCOPE_ABSTRACT_UNIX (1ULL << 0) /* ABI 6 */
 #define SCOPE_SIGNAL (1ULL << 1)        /* ABI 6 */
 
-#define ABI_REFER 2
 #define ABI_TRUNCATE 3
 #define ABI_IOCTL_DEV 5
 #define ABI_SCOPE 6
@@ -125,9 +124,9 @@ int landlock_ruleset(const char *const *host_paths, size_t n, int *ret_fd, struc
 	size_t size = sizeof attr.fs;
 	autofd fd = -1;
 
-	if (abi < ABI_REFER)
-		return err_set(err, -EOPNOTSUPP, "Landlock: the kernel has ABI %d, needed is 2",
-			       abi);
+	if (abi < LANDLOCK_ABI_MIN)
+		return err_set(err, -EOPNOTSUPP, "Landlock: the kernel has ABI %d, needed is %d",
+			       abi, LANDLOCK_ABI_MIN);
 	if (abi >= ABI_NET_SIZE)
 		size += sizeof attr.net;
 	if (abi >= ABI_SCOPE) {

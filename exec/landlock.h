@@ -12,6 +12,8 @@
 
 #include "core/err.h"
 
+#define LANDLOCK_ABI_MIN 2 /* ABI 1 would refuse every rename between folders */
+
 /* The kernel's Landlock ABI; 0 where it has none (or it is switched off at boot). */
 int landlock_abi(void);
 
@@ -22,7 +24,7 @@ int landlock_abi(void);
  * @host_paths  n absolute paths that the policy shows read-only (read and execute); NULL where n is 0.
  * @ret_fd      the ruleset, CLOEXEC; the caller closes it.
  *
- * 0, -EOPNOTSUPP where the kernel has no Landlock or only ABI 1 (it would refuse every rename between folders), else an errno.
+ * 0, -EOPNOTSUPP where the kernel's ABI is below LANDLOCK_ABI_MIN, else an errno.
  */
 must_check int landlock_ruleset(const char *const *host_paths, size_t n, int *ret_fd,
 				struct err *err);

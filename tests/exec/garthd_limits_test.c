@@ -100,6 +100,25 @@ static void test_memory_limit_can_be_raised_and_lowered(void **state)
 	end(g, m.sandbox);
 }
 
+static void test_memory_limit_below_what_is_held_is_refused(void **state)
+{
+	struct msg_sb_create m = rig_request("limits", 1);
+	const struct rig_result *r;
+	int g;
+
+	(void)state;
+	m.memory = 128 * MIB;
+	m.tmp = 64 * MIB;
+	g = rig_need_sandbox(&rig, &m);
+	r = rig_step(g, "head -c 48M /dev/zero >/tmp/held && echo held");
+	assert_string_equal(r->out, "held\n");
+	limit(m.sandbox, 32 * MIB, 32, 1000, -EBUSY);
+	r = rig_step(g, "rm /tmp/held && echo freed"); /* nothing was killed for it */
+	assert_string_equal(r->out, "freed\n");
+	limit(m.sandbox, 32 * MIB, 32, 1000, 0);
+	end(g, m.sandbox);
+}
+
 static void test_files_in_tmp_count_as_memory_and_have_a_size(void **state)
 {
 	struct msg_sb_create m = rig_request("limits", 1);
@@ -297,6 +316,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_memory_kill_is_told_and_counted),
 		cmocka_unit_test(test_memory_limit_can_be_raised_and_lowered),
+		cmocka_unit_test(test_memory_limit_below_what_is_held_is_refused),
 		cmocka_unit_test(test_files_in_tmp_count_as_memory_and_have_a_size),
 		cmocka_unit_test(test_pids_are_refused_and_counted),
 		cmocka_unit_test(test_cpu_time_is_bounded_and_counted),
