@@ -303,6 +303,28 @@ int keys_remove(struct keys *k, const char *id, struct err *err)
 	return err_set(err, -ENOENT, "no key '%s'", id);
 }
 
+int keys_remove_ws(struct keys *k, const char *ws, struct err *err)
+{
+	unsigned i = 0, before;
+	int rc = 0;
+
+	keys_refresh(k);
+	while (i < k->count && rc == 0) {
+		char id[KEY_ID_SIZE];
+
+		if (strcmp(k->items[i].ws, ws) != 0) {
+			i++;
+			continue;
+		}
+		before = k->count;
+		memcpy(id, k->items[i].id, sizeof id);
+		rc = keys_remove(k, id, err); /* what is behind it moves up */
+		if (rc == 0 && k->count >= before)
+			rc = err_set(err, -EIO, "the key '%s' stays in the file 'keys'", id);
+	}
+	return rc;
+}
+
 const struct key *keys_at(const struct keys *k, unsigned i)
 {
 	return i < k->count ? &k->items[i] : NULL;

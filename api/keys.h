@@ -60,6 +60,9 @@ must_check int keys_add(struct keys *k, struct key *key, char ret_text[KEY_TEXT_
 			struct err *err);
 must_check int keys_remove(struct keys *k, const char *id, struct err *err); /* -ENOENT */
 
+/* All keys of one workspace, which is gone: they must not open another that gets its name. */
+must_check int keys_remove_ws(struct keys *k, const char *ws, struct err *err);
+
 const struct key *keys_at(const struct keys *k, unsigned i); /* NULL past the last */
 
 #endif

@@ -10,10 +10,12 @@
 
 #include "api/handlers.h"
 #include "api/jsonx.h"
+#include "api/keys.h"
 #include "api/reqws.h"
 #include "api/roster.h"
 #include "api/sandbox.h"
 #include "core/fd.h"
+#include "core/log.h"
 
 #define CREATE_MS 60000
 #define DELETE_MS 60000
@@ -213,7 +215,7 @@ static int creation_parse(struct creation *c, struct err *err)
 	if (rc == 0 && c->yaml != NULL) {
 		rc = policy_parse(bytes_str(c->yaml), &c->policy, err);
 		if (rc < 0)
-			return err_wrap(err, rc, "policy: ");
+			return err_wrap(err, rc, "policy");
 	}
 	return rc;
 }
@@ -333,11 +335,21 @@ struct deletion {
 static void on_deleted(void *ctx, int status, struct wire_msg *reply, const char *why)
 {
 	struct deletion *d = ctx;
+	struct err err = { 0 };
+	char safe[LOG_ESC_SIZE];
+	int rc;
 
 	(void)reply;
 	if (d->ws != NULL)
 		d->ws->deleting = false;
-	if (status < 0)
+	rc = status == 0 ? keys_remove_ws(d->r->app->keys, d->r->param[0], &err) : 0;
+	if (rc < 0)
+		log_warn("keys of a removed workspace stay ws=%s why=\"%s\"", d->r->param[0],
+			 log_esc(bytes_str(err.msg), safe));
+	if (status == 0 && rc < 0)
+		req_fail(d->r, rc, "the workspace '%s' is removed, but not its keys: remove them",
+			 d->r->param[0]);
+	else if (status < 0)
 		req_fail(d->r, status, "the workspace '%s' can't be removed: %.160s",
 			 d->r->param[0], why);
 	else

@@ -126,6 +126,20 @@ def test_of_many_uploads_to_one_name_each_is_a_version():
     assert len(data) == 100000 and len(set(data)) == 1
 
 
+def test_a_key_of_a_workspace_that_is_gone_opens_no_other_of_its_name():
+    S.workspace("again", ("a",))
+    key = S.json("POST", "/v1/keys", {"role": "auditor", "workspace": "again"}, want=201)
+    more = [S.json("POST", "/v1/keys", {"role": "reader", "workspace": "again"}, want=201)["id"] for _ in range(3)]
+    other = S.json("POST", "/v1/keys", {"role": "reader", "workspace": "w"}, want=201)
+    assert S.http("GET", "/v1/workspaces/again", key=key["key"])[0] == 200
+    assert S.http("DELETE", "/v1/workspaces/again")[0] == 204
+    S.workspace("again", ("a",))
+    assert S.http("GET", "/v1/workspaces/again", key=key["key"])[0] == 401
+    assert S.http("GET", "/v1/workspaces/w/output", key=other["key"])[0] == 200
+    left = {k["id"] for k in S.items("/v1/keys")}
+    assert not left & {key["id"], *more} and other["id"] in left, left
+
+
 def test_the_record_verifies():
     assert S.verify("w")["ok"]
 
