@@ -163,6 +163,7 @@ static int set_owner(struct change *c)
 	const struct who *w = &c->o->who;
 	uint32_t uid = c->attr->st_uid;
 	uint32_t had, want;
+	struct rec *rec;
 	int r = check_gid(c);
 
 	if (r < 0 || !(c->to_set & FUSE_SET_ATTR_UID))
@@ -172,7 +173,12 @@ static int set_owner(struct change *c)
 	if (!w->inner_root || !ids_agent_of(fs->uid_base, c->was.uid, &had) ||
 	    !ids_agent_of(fs->uid_base, uid, &want) || had != w->agent || want != w->agent)
 		return -EPERM;
-	return cred_chown(fs, c->fd, uid);
+	r = cred_chown(fs, c->fd, uid);
+	rec = r == 0 ? rec_of(fs->recs, &c->o->node->h) : NULL;
+	if (rec)
+		atomic_store(&rec->uid, uid);
+	rec_put(fs, rec);
+	return r;
 }
 
 static int truncate_it(struct change *c)

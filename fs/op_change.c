@@ -16,7 +16,7 @@
 #include "fs/track.h"
 #include "policy/decide.h"
 
-#define BLOCK 4096u     /* what a folder or a long symlink takes at once */
+#define BLOCK 4096u    /* what a folder or a long symlink takes at once */
 #define LINKS_MAX 256u /* names of one file: each is asked with each operation */
 
 struct making {

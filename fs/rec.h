@@ -45,7 +45,7 @@ struct rname {
 struct rec {
 	struct fhandle h;
 	uint64_t ino;
-	uint32_t uid;
+	_Atomic uint32_t uid;
 	unsigned refs; /* names, open files, those who work on it */
 	struct rname *names;
 	unsigned writers;

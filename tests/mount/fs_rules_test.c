@@ -82,95 +82,104 @@ static int attempt(struct fixture *f, const struct fs_step *s, const char *pytho
 	return rc;
 }
 
+static const struct {
+	const char *python;
+	int err;
+	uint8_t op;
+	const char *path, *rule;
+} refusals[] = {
+	{ "open(W+\"input/x\",\"w\")", EROFS, OP_CREATE, "input/x", "input.readonly" },
+	{ "open(W+\"input/data\",\"r+\")", EROFS, OP_WRITE, "input/data", "input.readonly" },
+	{ "os.open(W+\"input/data\",os.O_RDONLY|os.O_TRUNC)", EROFS, OP_TRUNCATE, "input/data",
+	  "input.readonly" },
+	{ "os.truncate(W+\"input/data\",0)", EROFS, OP_TRUNCATE, "input/data", "input.readonly" },
+	{ "os.mkdir(W+\"input/d\")", EROFS, OP_MKDIR, "input/d", "input.readonly" },
+	{ "os.rmdir(W+\"input/dir\")", EROFS, OP_RMDIR, "input/dir", "input.readonly" },
+	{ "os.unlink(W+\"input/data\")", EROFS, OP_UNLINK, "input/data", "input.readonly" },
+	{ "os.rename(W+\"input/data\",W+\"output/d\")", EROFS, OP_RENAME, "input/data",
+	  "input.readonly" },
+	{ "os.rename(W+\"output/bobs\",W+\"input/d\")", EROFS, OP_RENAME, "input/d",
+	  "input.readonly" },
+	{ "os.rename(W+\"agents/bob/file\",W+\"input/d\")", EROFS, OP_RENAME, NULL, NULL },
+	{ "os.link(W+\"input/data\",W+\"output/d\")", EROFS, OP_LINK, "input/data",
+	  "input.readonly" },
+	{ "os.symlink(\"x\",W+\"input/s\")", EROFS, OP_SYMLINK, "input/s", "input.readonly" },
+	{ "os.chmod(W+\"input/data\",0o777)", EROFS, OP_CHMOD, "input/data", "input.readonly" },
+	{ "os.chmod(W+\"input/link\",0o777)", EROFS, OP_CHMOD, "input/data", "input.readonly" },
+	{ "os.chown(W+\"input/data\",os.getuid(),-1)", EROFS, OP_CHOWN, "input/data",
+	  "input.readonly" },
+	{ "os.utime(W+\"input/data\")", EROFS, OP_UTIMES, "input/data", "input.readonly" },
+	{ "os.setxattr(W+\"input/data\",\"user.x\",b\"1\")", EROFS, OP_SETXATTR, "input/data",
+	  "input.readonly" },
+	{ "os.removexattr(W+\"input/data\",\"user.x\")", EROFS, OP_REMOVEXATTR, "input/data",
+	  "input.readonly" },
+	{ "open(W+\"agents/bob/x\",\"w\")", EACCES, OP_CREATE, "agents/bob/x", "area.foreign" },
+	{ "open(W+\"agents/bob/file\",\"a\")", EACCES, OP_WRITE, "agents/bob/file",
+	  "area.foreign" },
+	{ "os.unlink(W+\"agents/bob/file\")", EACCES, OP_UNLINK, "agents/bob/file",
+	  "area.foreign" },
+	{ "os.mkdir(W+\"agents/carl\")", EACCES, OP_MKDIR, "agents/carl", NULL },
+	{ "os.rename(W+\"agents/ann\",W+\"agents/carl\")", EACCES, OP_RENAME, "agents/ann",
+	  "agents.closed" },
+	{ "os.mkdir(W+\"mine\")", EACCES, OP_MKDIR, "mine", "root.closed" },
+	{ "open(W+\"mine\",\"w\")", EACCES, OP_CREATE, "mine", "root.closed" },
+	{ "os.rename(W+\"output\",W+\"out\")", EACCES, OP_RENAME, "output", "root.closed" },
+	{ "os.rmdir(W+\"logs\")", EACCES, OP_RMDIR, "logs", NULL },
+	{ "open(W+\"logs/x\",\"w\")", EACCES, OP_CREATE, "logs/x", "logs.readonly" },
+	{ "os.mkfifo(W+\"output/fifo\")", EACCES, OP_MKNOD, "output/fifo", "special.zone" },
+	{ "socket.socket(socket.AF_UNIX).bind(W+\"agents/ann/s\")", EACCES, OP_MKNOD,
+	  "agents/ann/s", "special.zone" },
+	{ "os.setxattr(W+\"output/bobs\",\"user.garth.step\",b\"1\")", EACCES, OP_SETXATTR,
+	  "output/bobs", "xattr.reserved" },
+	{ "os.open(W+\"agents\",os.O_TMPFILE|os.O_RDWR)", EACCES, OP_CREATE, NULL, NULL },
+};
+
+/* The row of the record that step made, and how many there are. */
+static const struct rig_row *row_of(struct fixture *f, uint64_t step, unsigned *ret_n)
+{
+	const struct rig_row *v = NULL;
+
+	*ret_n = 0;
+	rig_violations(&f->rig, &f->rows);
+	for (unsigned k = 0; k < f->rows.n; k++)
+		if (f->rows.row[k].step == step) {
+			v = &f->rows.row[k];
+			++*ret_n;
+		}
+	return v;
+}
+
+static void check_refusal(struct fixture *f, size_t i)
+{
+	struct fs_step s = rig_step(&f->rig, &f->a, true);
+	const char *what = refusals[i].python;
+	struct msg_step_end_reply end;
+	const struct rig_row *v;
+	unsigned n;
+	int err = attempt(f, &s, what);
+
+	end = rig_end(&f->rig, &s, false);
+	if (err != refusals[i].err)
+		fail_msg("row '%s': errno %d, not %d", what, err, refusals[i].err);
+	v = row_of(f, s.id, &n);
+	if (!v || n != 1 || end.violations != 1) {
+		fail_msg("row '%s': %u rows, %llu counted", what, n,
+			 (unsigned long long)end.violations);
+		return;
+	}
+	if (v->op != refusals[i].op || (int)v->errnum != refusals[i].err || v->agent != f->a.block)
+		fail_msg("row '%s': op %u errno %u agent %u", what, v->op, v->errnum, v->agent);
+	if ((refusals[i].path && strcmp(v->path, refusals[i].path) != 0) ||
+	    (refusals[i].rule && strcmp(v->rule, refusals[i].rule) != 0))
+		fail_msg("row '%s': path %s rule %s", what, v->path, v->rule);
+}
+
 static void test_each_refusal_has_its_errno_and_one_row(void **state)
 {
 	struct fixture *f = *state;
-	static const struct {
-		const char *python;
-		int err;
-		uint8_t op;
-		const char *path, *rule;
-	} rows[] = {
-		{ "open(W+\"input/x\",\"w\")", EROFS, OP_CREATE, "input/x", "input.readonly" },
-		{ "open(W+\"input/data\",\"r+\")", EROFS, OP_WRITE, "input/data",
-		  "input.readonly" },
-		{ "os.open(W+\"input/data\",os.O_RDONLY|os.O_TRUNC)", EROFS, OP_TRUNCATE,
-		  "input/data", "input.readonly" },
-		{ "os.truncate(W+\"input/data\",0)", EROFS, OP_TRUNCATE, "input/data",
-		  "input.readonly" },
-		{ "os.mkdir(W+\"input/d\")", EROFS, OP_MKDIR, "input/d", "input.readonly" },
-		{ "os.rmdir(W+\"input/dir\")", EROFS, OP_RMDIR, "input/dir", "input.readonly" },
-		{ "os.unlink(W+\"input/data\")", EROFS, OP_UNLINK, "input/data", "input.readonly" },
-		{ "os.rename(W+\"input/data\",W+\"output/d\")", EROFS, OP_RENAME, "input/data",
-		  "input.readonly" },
-		{ "os.rename(W+\"output/bobs\",W+\"input/d\")", EROFS, OP_RENAME, "input/d",
-		  "input.readonly" },
-		{ "os.rename(W+\"agents/bob/file\",W+\"input/d\")", EROFS, OP_RENAME, NULL, NULL },
-		{ "os.link(W+\"input/data\",W+\"output/d\")", EROFS, OP_LINK, "input/data",
-		  "input.readonly" },
-		{ "os.symlink(\"x\",W+\"input/s\")", EROFS, OP_SYMLINK, "input/s",
-		  "input.readonly" },
-		{ "os.chmod(W+\"input/data\",0o777)", EROFS, OP_CHMOD, "input/data",
-		  "input.readonly" },
-		{ "os.chmod(W+\"input/link\",0o777)", EROFS, OP_CHMOD, "input/data",
-		  "input.readonly" },
-		{ "os.chown(W+\"input/data\",os.getuid(),-1)", EROFS, OP_CHOWN, "input/data",
-		  "input.readonly" },
-		{ "os.utime(W+\"input/data\")", EROFS, OP_UTIMES, "input/data", "input.readonly" },
-		{ "os.setxattr(W+\"input/data\",\"user.x\",b\"1\")", EROFS, OP_SETXATTR,
-		  "input/data", "input.readonly" },
-		{ "os.removexattr(W+\"input/data\",\"user.x\")", EROFS, OP_REMOVEXATTR,
-		  "input/data", "input.readonly" },
-		{ "open(W+\"agents/bob/x\",\"w\")", EACCES, OP_CREATE, "agents/bob/x",
-		  "area.foreign" },
-		{ "open(W+\"agents/bob/file\",\"a\")", EACCES, OP_WRITE, "agents/bob/file",
-		  "area.foreign" },
-		{ "os.unlink(W+\"agents/bob/file\")", EACCES, OP_UNLINK, "agents/bob/file",
-		  "area.foreign" },
-		{ "os.mkdir(W+\"agents/carl\")", EACCES, OP_MKDIR, "agents/carl", NULL },
-		{ "os.rename(W+\"agents/ann\",W+\"agents/carl\")", EACCES, OP_RENAME, "agents/ann",
-		  "agents.closed" },
-		{ "os.mkdir(W+\"mine\")", EACCES, OP_MKDIR, "mine", "root.closed" },
-		{ "open(W+\"mine\",\"w\")", EACCES, OP_CREATE, "mine", "root.closed" },
-		{ "os.rename(W+\"output\",W+\"out\")", EACCES, OP_RENAME, "output", "root.closed" },
-		{ "os.rmdir(W+\"logs\")", EACCES, OP_RMDIR, "logs", NULL },
-		{ "open(W+\"logs/x\",\"w\")", EACCES, OP_CREATE, "logs/x", "logs.readonly" },
-		{ "os.mkfifo(W+\"output/fifo\")", EACCES, OP_MKNOD, "output/fifo", "special.zone" },
-		{ "socket.socket(socket.AF_UNIX).bind(W+\"agents/ann/s\")", EACCES, OP_MKNOD,
-		  "agents/ann/s", "special.zone" },
-		{ "os.setxattr(W+\"output/bobs\",\"user.garth.step\",b\"1\")", EACCES, OP_SETXATTR,
-		  "output/bobs", "xattr.reserved" },
-		{ "os.open(W+\"agents\",os.O_TMPFILE|os.O_RDWR)", EACCES, OP_CREATE, NULL, NULL },
-	};
 
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		struct fs_step s = rig_step(&f->rig, &f->a, true);
-		struct msg_step_end_reply end;
-		const struct rig_row *v = NULL;
-		unsigned n = 0;
-		int err = attempt(f, &s, rows[i].python);
-
-		end = rig_end(&f->rig, &s, false);
-		if (err != rows[i].err)
-			fail_msg("row '%s': errno %d, not %d", rows[i].python, err, rows[i].err);
-		rig_violations(&f->rig, &f->rows);
-		for (unsigned k = 0; k < f->rows.n; k++)
-			if (f->rows.row[k].step == s.id) {
-				v = &f->rows.row[k];
-				n++;
-			}
-		if (n == 0 || (rows[i].path && (n != 1 || end.violations != 1)))
-			fail_msg("row '%s': %u rows, %llu counted", rows[i].python, n,
-				 (unsigned long long)end.violations);
-		if (v->op != rows[i].op ||
-		    (int)v->errnum != (rows[i].path ? rows[i].err : (int)v->errnum) ||
-		    v->agent != f->a.block)
-			fail_msg("row '%s': op %u errno %u agent %u", rows[i].python, v->op,
-				 v->errnum, v->agent);
-		if ((rows[i].path && strcmp(v->path, rows[i].path) != 0) ||
-		    (rows[i].rule && strcmp(v->rule, rows[i].rule) != 0))
-			fail_msg("row '%s': path %s rule %s", rows[i].python, v->path, v->rule);
-	}
+	for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
+		check_refusal(f, i);
 	rig_stop(&f->rig);
 	rig_verify(&f->rig);
 }
