@@ -14,7 +14,8 @@ REPORT_MAX = 32 * 1024  # bytes of JSON; garth-init takes no more
 NAME_MAX = 200          # characters
 VALUE_MAX = 4000
 TRACEBACK_MAX = 16000
-HINT_S = 0.2            # for finding a hint
+HINT_CPU_S = 0.2        # of processor time for finding a hint,
+HINT_S = 1              # and by the clock: a busy machine is not the program's fault
 SHOW_S = 5              # for printing the exception: str() of a class of the program may never end
 
 
@@ -67,34 +68,38 @@ class TimeUp(BaseException):
 class deadline:
     """Raises TimeUp after so many seconds, again and again: a bare except in hostile code swallows one."""
 
-    def __init__(self, seconds):
-        self.seconds = seconds
+    def __init__(self, seconds, cpu_seconds):
+        import _signal as s
+
+        self.signal = s
+        self.timers = ((s.ITIMER_REAL, s.SIGALRM, seconds), (s.ITIMER_PROF, s.SIGPROF, cpu_seconds))
+        self.before = []
 
     def __enter__(self):
-        import _signal
-
         def late(*_):
             raise TimeUp
 
-        self.signal = _signal
-        self.before = _signal.signal(_signal.SIGALRM, late)
-        _signal.setitimer(_signal.ITIMER_REAL, self.seconds, self.seconds / 4)
+        for timer, number, seconds in self.timers:
+            self.before.append((number, self.signal.signal(number, late)))
+            self.signal.setitimer(timer, seconds, seconds / 4)
 
     def __exit__(self, *exc):
         while True:
             try:
-                self.signal.setitimer(self.signal.ITIMER_REAL, 0)
+                for timer, _, _ in self.timers:
+                    self.signal.setitimer(timer, 0)
                 break
             except TimeUp:
                 continue
-        self.signal.signal(self.signal.SIGALRM, self.before if self.before is not None else self.signal.SIG_DFL)
+        for number, handler in self.before:
+            self.signal.signal(number, handler if handler is not None else self.signal.SIG_DFL)
         return exc[0] is TimeUp
 
 
 def text_of(e):
     """str() of an exception, whatever its class does."""
     text = None
-    with deadline(HINT_S):
+    with deadline(HINT_S, HINT_CPU_S):
         try:
             text = str(e)
         except Exception:
@@ -104,7 +109,7 @@ def text_of(e):
 
 def hint_of(e, text):
     found = None
-    with deadline(HINT_S):
+    with deadline(HINT_S, HINT_CPU_S):
         try:
             names = {"__name__": "garth_hints", "__builtins__": __builtins__}
             path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hints.py")
@@ -150,7 +155,7 @@ def show(e, tb):
     tape = io.StringIO()
     try:
         sys.stderr = tape
-        with deadline(SHOW_S):
+        with deadline(SHOW_S, SHOW_S):
             sys.__excepthook__(type(e), e, tb)
     finally:
         sys.stderr = err
