@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <sys/fsuid.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -40,9 +41,27 @@ void cred_own(const struct fs *fs)
 	invariant(cred_as(fs, fs->uid) == 0);
 }
 
+/* Exactly two: CAP_SETUID in effect, CAP_CHOWN at hand. Before there is a second thread. */
+static int cap_set(struct err *err)
+{
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[2] = {
+		{ .effective = 1u << CAP_SETUID, .permitted = 1u << CAP_SETUID | 1u << CAP_CHOWN },
+	};
+
+	if (prctl(PR_CAP_AMBIENT, (long)PR_CAP_AMBIENT_CLEAR_ALL, 0L, 0L, 0L) < 0 ||
+	    syscall(SYS_capset, &head, data) < 0)
+		return err_sys(err, "drop the capabilities that are not needed");
+	return 0;
+}
+
 int cred_check(const struct fs *fs, struct err *err)
 {
 	uint32_t probe = ids_agent_uid(fs->uid_base, 0, IDS_UID_USER);
+	int r = cap_set(err);
+
+	if (r < 0)
+		return r;
 
 	(void)umask(0); /* the callers' came with their requests */
 	(void)setfsuid(probe);

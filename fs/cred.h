@@ -21,7 +21,7 @@ must_check int cred_as(const struct fs *fs, uint32_t uid);
 
 void cred_own(const struct fs *fs);
 
-/* Does setfsuid work here, and is the umask 0? Once, at start. 0, -EPERM with a sentence. */
+/* Keep two capabilities, set the umask to 0, and see whether setfsuid works. Once, before any thread. 0, -EPERM with a sentence. */
 must_check int cred_check(const struct fs *fs, struct err *err);
 
 /* Change the owner of what fd refers to (O_PATH will do), within the workspace's ids: CAP_CHOWN is raised for this call alone. */

@@ -20,6 +20,7 @@
 #include "fs/control.h"
 #include "fs/cred.h"
 #include "fs/emit.h"
+#include "fs/filter.h"
 #include "fs/logs.h"
 #include "fs/seal.h"
 #include "fs/session.h"
@@ -176,6 +177,8 @@ int main(int argc, char **argv)
 		r = start(&fs, &index, &err);
 	if (r == 0)
 		r = session_start(&fs, &err);
+	if (r == 0)
+		r = filter_on(&err); /* the last thread has been started */
 	if (r == 0)
 		r = wire_send(FD_CONTROL, MSG_FS_READY, 0, bytes_of(&ready, sizeof ready),
 			      (struct bytes){ 0 }, NULL, 0);
