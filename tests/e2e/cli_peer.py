@@ -18,7 +18,7 @@ import tempfile
 import threading
 import traceback
 
-GARTH = os.path.join(os.environ.get("GARTH_BIN", "build/bin"), "garth")
+GARTH = os.path.abspath(os.path.join(os.environ.get("GARTH_BIN", "build/bin"), "garth"))
 STEP = "s_0c5m8w3k9d2fa"
 SANDBOX = "sb_0c5m8w3k9d2fa"
 KEY = "garth_key_of_a_test"
