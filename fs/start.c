@@ -24,6 +24,7 @@
 #include "fs/op.h"
 #include "fs/quota.h"
 #include "fs/rec.h"
+#include "fs/retain.h"
 #include "fs/seal.h"
 #include "fs/step.h"
 #include "policy/policy.h"
@@ -36,6 +37,7 @@ void left_fini(struct left *l)
 		free((void *)(uintptr_t)l->file[i].f.path.p);
 	free(l->file);
 	free(l->step);
+	free(l->prune);
 	memset(l, 0, sizeof *l);
 }
 
@@ -296,7 +298,13 @@ int start_record(struct fs *fs, struct left *ret, struct err *err)
 						       .gid = fs->gid };
 		emit(fs, &e);
 	}
-	return load_policy(fs, &state, err);
+	r = load_policy(fs, &state, err);
+	if (r == 0) {
+		r = retain_load(fs, ret);
+		if (r < 0)
+			(void)err_errno(err, r, "find what retention lets go");
+	}
+	return r;
 }
 
 void start_events(struct fs *fs, struct left *l)
@@ -321,4 +329,5 @@ void start_events(struct fs *fs, struct left *l)
 		};
 		emit(fs, &end);
 	}
+	retain_apply(fs, l);
 }

@@ -325,6 +325,75 @@ static void test_what_garth_api_asks(void **state)
 	(void)rig_end(&f->rig, &s, false);
 }
 
+static void test_retention_lets_old_bytes_go_and_keeps_their_rows(void **state)
+{
+	struct fixture *f = *state;
+	struct msg_file_open_reply reply;
+	char first[SHA256_HEX_SIZE];
+
+	for (int i = 0; i < 4; i++) {
+		struct fs_step s = rig_step(&f->rig, &f->a, true);
+		char script[64];
+
+		(void)snprintf(script, sizeof script, "printf %d >$W/output/f", i);
+		sh(f, &s, script);
+		(void)rig_end(&f->rig, &s, false);
+	}
+	assert_int_equal(rig_policy(&f->rig, "version: 1\nretention: { versions: 2 }\n"), 0);
+	rig_stop(&f->rig);
+	rig_start(&f->rig);
+	rig_flush(&f->rig);
+	rig_versions(&f->rig, "output/f", &f->rows);
+	assert_int_equal(f->rows.n, 4);
+	for (unsigned i = 0; i < 4; i++) {
+		const struct rig_row *v = &f->rows.row[i];
+
+		assert_int_equal(v->state, v->n <= 2 ? STATE_PRUNED : STATE_SEALED);
+		assert_true(v->has_sha);
+		if (v->n == 1)
+			memcpy(first, v->sha, sizeof first);
+	}
+	assert_int_equal(rig_open(&f->rig, "output/f", first, &reply), -ESTALE);
+	assert_int_equal(rig_open(&f->rig, "output/f", NULL, &reply), 0);
+	assert_string_equal(f->rig.out, "3");
+	rig_stop(&f->rig);
+	rig_verify(&f->rig);
+}
+
+/* Every line "Name: value" of each thread of garth-fs. */
+static void check_threads(const struct fs_rig *r, const char *name, const char *want)
+{
+	char cmd[256], line[256];
+	unsigned n = 0;
+	FILE *p;
+
+	(void)snprintf(cmd, sizeof cmd, "sed -n 's/^%s:[[:space:]]*//p' /proc/%d/task/*/status",
+		       name, (int)rig_fs_pid(r));
+	p = popen(cmd, "r");
+	assert_non_null(p);
+	while (fgets(line, sizeof line, p)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (strcmp(line, want) != 0)
+			fail_msg("%s is '%s' in a thread, not '%s'", name, line, want);
+		n++;
+	}
+	(void)pclose(p);
+	assert_true(n >= 8);
+}
+
+static void test_server_has_two_rights_and_a_filter(void **state)
+{
+	struct fixture *f = *state;
+
+	check_threads(&f->rig, "CapEff", "0000000000000080"); /* CAP_SETUID, in its own namespace */
+	check_threads(&f->rig, "CapPrm", "0000000000000081"); /* and CAP_CHOWN, for one call */
+	check_threads(&f->rig, "CapInh", "0000000000000000");
+	check_threads(&f->rig, "CapAmb", "0000000000000000");
+	check_threads(&f->rig, "NoNewPrivs", "1");
+	check_threads(&f->rig, "Seccomp", "2");
+	check_threads(&f->rig, "Groups", "");
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -336,6 +405,8 @@ int main(void)
 		T(test_sandbox_may_end_before_its_step),
 		T(test_quiet_file_is_cut_in_mid_step),
 		T(test_what_garth_api_asks),
+		T(test_retention_lets_old_bytes_go_and_keeps_their_rows),
+		T(test_server_has_two_rights_and_a_filter),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

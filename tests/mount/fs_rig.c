@@ -165,7 +165,7 @@ void rig_stop(struct fs_rig *r)
 }
 
 /* The keeper's only child. */
-static pid_t fs_pid(const struct fs_rig *r)
+pid_t rig_fs_pid(const struct fs_rig *r)
 {
 	char path[64], text[64] = "";
 	int fd;
@@ -181,7 +181,7 @@ static pid_t fs_pid(const struct fs_rig *r)
 
 void rig_kill(struct fs_rig *r)
 {
-	pid_t p = fs_pid(r);
+	pid_t p = rig_fs_pid(r);
 
 	if (p > 0)
 		kill(p, SIGKILL);

@@ -54,6 +54,8 @@ void rig_kill(struct fs_rig *r);  /* kill -9 of garth-fs and its keeper */
 void rig_down(
 	struct fs_rig *r); /* stop where it runs, unmount, remove; for teardown: never fails */
 
+pid_t rig_fs_pid(const struct fs_rig *r);
+
 uint32_t rig_agent(struct fs_rig *r, const char *name);
 int rig_policy(struct fs_rig *r, const char *yaml); /* the status */
 struct fs_box rig_box(struct fs_rig *r, uint32_t block);
