@@ -301,14 +301,6 @@ void cgroups_close(struct cgroups *x)
 	x->n = 0;
 }
 
-bool cgroups_have_peak(const struct cgroups *x)
-{
-	for (unsigned i = 0; i < x->n; i++)
-		if (x->h[i].v2 && x->h[i].base_fd >= 0 && (x->h[i].use & CGROUP_MEMORY))
-			return faccessat(x->h[i].base_fd, "memory.peak", F_OK, 0) == 0;
-	return true;
-}
-
 int cgroup_make(const struct cgroups *x, const char *name, const struct cgroup_limits *limits,
 		struct err *err)
 {

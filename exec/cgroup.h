@@ -61,8 +61,14 @@ must_check int cgroups_probe(struct cgroups *x, struct err *err);
 must_check int cgroups_open(struct cgroups *x, const char *server, struct err *err);
 void cgroups_close(struct cgroups *x);
 
-/* Does the kernel keep what a group held at most? v2 before Linux 5.19 does not. Opened. */
-bool cgroups_have_peak(const struct cgroups *x);
+enum cgroup_peak { /* what the kernel keeps of the most memory that a group held */
+		   CGROUP_PEAK_NONE = 0, /* v2 before Linux 5.19 */
+		   CGROUP_PEAK_LIFE = 1, /* the group's whole life's: v2 before Linux 6.12 */
+		   CGROUP_PEAK_STEP = 2, /* since it was reset */
+};
+
+/* x is open. */
+enum cgroup_peak cgroups_peak(const struct cgroups *x);
 
 /* Kill whatever is in them, and remove all groups of the server, its folder and garth/ too where it is empty. */
 must_check int cgroups_sweep(struct cgroups *x, const char *server, struct err *err);
@@ -81,9 +87,13 @@ int cgroup_clone_fd(const struct cgroups *x, const char *name);
 must_check int cgroup_limit(const struct cgroups *x, const char *name,
 			    const struct cgroup_limits *limits, struct err *err);
 
-/* Counts since the group was made; the peak since cgroup_peak_reset where the kernel can (v1; v2 never forgets: see there). */
-void cgroup_stat(const struct cgroups *x, const char *name, struct cgroup_stat *ret);
-void cgroup_peak_reset(const struct cgroups *x, const char *name);
+/*
+ * Counts since the group was made; the peak since cgroup_peak_reset where the kernel can (enum cgroup_peak).
+ *
+ * @peak_fd  -1 at first. v2 has a peak of its own for each descriptor; the caller keeps it and closes it.
+ */
+void cgroup_stat(const struct cgroups *x, const char *name, int peak_fd, struct cgroup_stat *ret);
+void cgroup_peak_reset(const struct cgroups *x, const char *name, int *peak_fd);
 
 /* A descriptor that becomes readable (v1: an eventfd, v2: inotify) when a process was killed for memory. Read it and ask cgroup_stat. */
 must_check int cgroup_oom_fd(const struct cgroups *x, const char *name, int *ret_fd,

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 
@@ -98,17 +99,22 @@ int cgroup_limit(const struct cgroups *x, const char *name, const struct cgroup_
 	return 0;
 }
 
-/* memory.peak is there from Linux 5.19 on; before, what can be known: what is held now, or that the limit was reached. */
-static uint64_t peak_v2(int fd, const char *name, uint64_t oom_kills)
+/* Where there is no memory.peak, what can be known: what is held now, or that the limit was reached. */
+static uint64_t peak_v2(int fd, const char *name, int peak_fd, uint64_t oom_kills)
 {
-	uint64_t peak = cgroup_file_u64(fd, name, "memory.peak");
+	char text[32] = "";
+	uint64_t peak;
 
+	if (peak_fd >= 0 && pread(peak_fd, text, sizeof text - 1, 0) > 0)
+		return strtoull(text, NULL, 10);
+	peak = cgroup_file_u64(fd, name, "memory.peak");
 	if (peak == 0)
 		peak = cgroup_file_u64(fd, name, oom_kills ? "memory.max" : "memory.current");
 	return peak;
 }
 
-static void stat_one(const struct cgroup_hierarchy *h, const char *name, struct cgroup_stat *s)
+static void stat_one(const struct cgroup_hierarchy *h, const char *name, int peak_fd,
+		     struct cgroup_stat *s)
 {
 	int fd = h->base_fd;
 
@@ -116,7 +122,7 @@ static void stat_one(const struct cgroup_hierarchy *h, const char *name, struct 
 		s->oom_kills =
 			cgroup_file_key(fd, name, h->v2 ? "memory.events" : "memory.oom_control",
 					"oom_kill");
-		s->memory_peak = h->v2 ? peak_v2(fd, name, s->oom_kills)
+		s->memory_peak = h->v2 ? peak_v2(fd, name, peak_fd, s->oom_kills)
 				       : cgroup_file_u64(fd, name, "memory.max_usage_in_bytes");
 	}
 	if (h->use & CGROUP_PIDS) {
@@ -129,21 +135,51 @@ static void stat_one(const struct cgroup_hierarchy *h, const char *name, struct 
 		s->cpu_ns = (int64_t)cgroup_file_u64(fd, name, "cpuacct.usage");
 }
 
-void cgroup_stat(const struct cgroups *x, const char *name, struct cgroup_stat *ret)
+void cgroup_stat(const struct cgroups *x, const char *name, int peak_fd, struct cgroup_stat *ret)
 {
 	*ret = (struct cgroup_stat){ 0 };
 	for (unsigned i = 0; i < x->n; i++)
 		if (x->h[i].base_fd >= 0)
-			stat_one(&x->h[i], name, ret);
+			stat_one(&x->h[i], name, peak_fd, ret);
 }
 
-void cgroup_peak_reset(const struct cgroups *x, const char *name)
+/* Before Linux 6.12 the file can't be written, and so not be opened for it. */
+static void peak_reset_v2(int base_fd, const char *name, int *peak_fd)
 {
-	for (unsigned i = 0; i < x->n; i++)
-		if (x->h[i].base_fd >= 0 && (x->h[i].use & CGROUP_MEMORY) && !x->h[i].v2)
+	if (*peak_fd < 0)
+		(void)!cgroup_file_open(base_fd, name, "memory.peak", O_RDWR, peak_fd);
+	if (*peak_fd >= 0 && write(*peak_fd, "0", 1) < 0)
+		fd_closep(peak_fd);
+}
+
+void cgroup_peak_reset(const struct cgroups *x, const char *name, int *peak_fd)
+{
+	for (unsigned i = 0; i < x->n; i++) {
+		if (x->h[i].base_fd < 0 || !(x->h[i].use & CGROUP_MEMORY))
+			continue;
+		if (x->h[i].v2)
+			peak_reset_v2(x->h[i].base_fd, name, peak_fd);
+		else
 			(void)!cgroup_file_write(x->h[i].base_fd, name, "memory.max_usage_in_bytes",
 						 "0");
-	/* v2 resets a peak per open descriptor from Linux 6.12 on only, so there it is the group's whole life's. */
+	}
+}
+
+enum cgroup_peak cgroups_peak(const struct cgroups *x)
+{
+	for (unsigned i = 0; i < x->n; i++) {
+		autofd fd = -1;
+
+		if (!x->h[i].v2 || x->h[i].base_fd < 0 || !(x->h[i].use & CGROUP_MEMORY))
+			continue;
+		if (cgroup_file_open(x->h[i].base_fd, ".", "memory.peak", O_RDONLY, &fd) < 0)
+			return CGROUP_PEAK_NONE;
+		fd_closep(&fd);
+		return cgroup_file_open(x->h[i].base_fd, ".", "memory.peak", O_RDWR, &fd) < 0
+			       ? CGROUP_PEAK_LIFE
+			       : CGROUP_PEAK_STEP;
+	}
+	return CGROUP_PEAK_STEP;
 }
 
 static int oom_v1(int base_fd, const char *name, int *ret_fd)

@@ -36,7 +36,7 @@ static void cgroups(FILE *out)
 	struct err err = { 0 };
 	char found[256] = "";
 	size_t len = 0;
-	bool peak;
+	enum cgroup_peak peak;
 
 	if (cgroups_open(&x, CHECK_SERVER, &err) < 0) {
 		line(out, "cgroups", "fail", err.msg, "");
@@ -48,14 +48,18 @@ static void cgroups(FILE *out)
 				len += (size_t)snprintf(found + len, sizeof found - len,
 							"%s%s (v%d)", len ? ", " : "", uses[i].name,
 							x.h[k].v2 ? 2 : 1);
-	peak = cgroups_have_peak(&x);
+	peak = cgroups_peak(&x);
 	cgroups_close(&x);
 	if (cgroups_probe(&x, NULL) == 0)
 		(void)!cgroups_sweep(&x, CHECK_SERVER, NULL);
 	line(out, "cgroups", "ok", found, "");
-	if (!peak)
+	if (peak == CGROUP_PEAK_NONE)
 		line(out, "memory peaks", "warn", "no memory.peak",
-		     "peaks that steps report are not exact; use Linux 5.19 or newer");
+		     "what steps report as their peak is not exact; use Linux 5.19 or newer");
+	if (peak == CGROUP_PEAK_LIFE)
+		line(out, "memory peaks", "warn", "memory.peak can't be reset",
+		     "steps in a live sandbox report the peak of its whole life; use Linux 6.12 or "
+		     "newer");
 }
 
 static void namespaces(FILE *out)

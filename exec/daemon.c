@@ -244,7 +244,7 @@ static void tell_missing(const struct daemon *d)
 	if (abi < LANDLOCK_ABI_MIN)
 		log_warn("no Landlock, going on with one wall less: abi=%d needed=%d", abi,
 			 LANDLOCK_ABI_MIN);
-	if (!cgroups_have_peak(&d->cg))
+	if (cgroups_peak(&d->cg) == CGROUP_PEAK_NONE)
 		log_warn("no memory.peak, going on: peaks of memory are not exact");
 }
 

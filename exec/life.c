@@ -113,6 +113,7 @@ static void close_all(struct sandbox *s)
 	reactor_timer_clear(&s->d->loop, &s->oom_timer);
 	fd_closep(&s->sync_fd);
 	fd_closep(&s->oom_fd);
+	fd_closep(&s->peak_fd);
 	fd_closep(&s->guest_fd);
 }
 
@@ -200,7 +201,7 @@ static void oom_look(void *ctx)
 	struct msg_sb_oom note = { .sandbox = s->plan.sandbox };
 	struct cgroup_stat now;
 
-	cgroup_stat(&s->d->cg, s->plan.name, &now);
+	cgroup_stat(&s->d->cg, s->plan.name, s->peak_fd, &now);
 	if (now.oom_kills > s->oom_told) {
 		s->oom_told = now.oom_kills;
 		daemon_tell_api(s->d, MSG_SB_OOM, bytes_of(&note, sizeof note));
@@ -431,7 +432,7 @@ static int make(struct daemon *d, struct workspace *w, const struct msg_sb_creat
 	sb_plan_gids(&s->plan, gid_base);
 	s->d = d;
 	s->ws = w;
-	s->sync_fd = s->guest_fd = s->oom_fd = -1;
+	s->sync_fd = s->guest_fd = s->oom_fd = s->peak_fd = -1;
 	child_init(&s->child);
 	*ret = s;
 	return 0;

@@ -37,7 +37,7 @@ struct sandbox {
 	struct ask kill[LIFE_KILLS_MAX];
 	uint64_t fs_id; /* of the question that garth-fs has not answered */
 	struct child child;
-	int sync_fd, guest_fd, oom_fd;
+	int sync_fd, guest_fd, oom_fd, peak_fd;
 	struct reactor_io sync_io, oom_io;
 	struct reactor_timer timer, oom_timer;
 	unsigned oom_looks;

@@ -38,8 +38,8 @@ void life_limit(struct sandbox *s, const struct msg_sb_limit *m, struct ask a)
 			    "than the new limit");
 	if (r == 0) {
 		s->plan.limits = l;
-		cgroup_peak_reset(&s->d->cg, s->plan.name);
-		cgroup_stat(&s->d->cg, s->plan.name, &s->base);
+		cgroup_peak_reset(&s->d->cg, s->plan.name, &s->peak_fd);
+		cgroup_stat(&s->d->cg, s->plan.name, s->peak_fd, &s->base);
 	}
 	ask_answer(s->d, &a, r, &err);
 }
@@ -65,7 +65,7 @@ void life_stat(struct sandbox *s, struct ask a)
 
 	if (!lives(s, &a))
 		return;
-	cgroup_stat(&s->d->cg, s->plan.name, &now);
+	cgroup_stat(&s->d->cg, s->plan.name, s->peak_fd, &now);
 	reply.memory_peak = now.memory_peak;
 	reply.oom_kills = now.oom_kills - s->base.oom_kills;
 	reply.pids_refused = now.pids_refused - s->base.pids_refused;

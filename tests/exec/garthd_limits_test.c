@@ -3,6 +3,7 @@
  * tests/exec/garthd_limits_test.c - the limits of a sandbox, each reached for.
  * timeout: 180
  */
+#include "exec/cgroup.h"
 #include "tests/exec/rig.h"
 
 #define MIB (1024ull * 1024)
@@ -116,6 +117,43 @@ static void test_memory_limit_below_what_is_held_is_refused(void **state)
 	r = rig_step(g, "rm /tmp/held && echo freed"); /* nothing was killed for it */
 	assert_string_equal(r->out, "freed\n");
 	limit(m.sandbox, 32 * MIB, 32, 1000, 0);
+	end(g, m.sandbox);
+}
+
+static enum cgroup_peak kernel_peak(void)
+{
+	enum cgroup_peak peak = CGROUP_PEAK_NONE;
+	struct cgroups x;
+
+	assert_int_equal(cgroups_open(&x, "limits-test", NULL), 0);
+	peak = cgroups_peak(&x);
+	cgroups_close(&x);
+	assert_int_equal(cgroups_probe(&x, NULL), 0);
+	assert_int_equal(cgroups_sweep(&x, "limits-test", NULL), 0);
+	return peak;
+}
+
+static void test_memory_peak_is_the_steps_own(void **state)
+{
+	struct msg_sb_create m = rig_request("limits", 1);
+	struct msg_sb_stat_reply st;
+	int g;
+
+	(void)state;
+	if (kernel_peak() != CGROUP_PEAK_STEP)
+		skip();
+	m.memory = 256 * MIB;
+	g = rig_need_sandbox(&rig, &m);
+	for (int pass = 0; pass < 2; pass++) {
+		limit(m.sandbox, 256 * MIB, 32, 1000, 0);
+		(void)rig_step(g, "exec python3 -c 'x = bytearray(100 << 20)'");
+		stat_of(m.sandbox, &st);
+		assert_in_range(st.memory_peak, 100 * MIB, 256 * MIB);
+		limit(m.sandbox, 256 * MIB, 32, 1000, 0);
+		(void)rig_step(g, "echo");
+		stat_of(m.sandbox, &st);
+		assert_in_range(st.memory_peak, 1, 50 * MIB);
+	}
 	end(g, m.sandbox);
 }
 
@@ -317,6 +355,7 @@ int main(void)
 		cmocka_unit_test(test_memory_kill_is_told_and_counted),
 		cmocka_unit_test(test_memory_limit_can_be_raised_and_lowered),
 		cmocka_unit_test(test_memory_limit_below_what_is_held_is_refused),
+		cmocka_unit_test(test_memory_peak_is_the_steps_own),
 		cmocka_unit_test(test_files_in_tmp_count_as_memory_and_have_a_size),
 		cmocka_unit_test(test_pids_are_refused_and_counted),
 		cmocka_unit_test(test_cpu_time_is_bounded_and_counted),
