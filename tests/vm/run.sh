@@ -3,7 +3,7 @@
 #
 # run.sh - runs a command on another kernel than this one: Debian's own, in a virtual machine with cgroup v2 alone.
 #   tests/vm/run.sh [COMMAND [ARG]...]     none: `garth doctor`, then the tests of mounts, sandboxes and the whole
-# The machine sees this host's root read-only, in its place; /tmp is a fresh ext4, /run and build/test-logs are empty.
+# The machine sees this host's root read-only, in its place; /tmp is a fresh ext4; /run, /opt, /var/tmp and build/test-logs are empty.
 # Its output is the command's; the exit status too. 125: the machine did not come so far.
 # Environment: VM_KERNEL_DEB (default: the distribution's, downloaded once into build/vm, never installed), VM_APPEND (kernel
 # parameters; lsm=yama: no Landlock), VM_MB (2048), VM_CPUS (2), VM_DISK_MB (4096), VM_TIMEOUT (3600), VM_ACCEL (tcg: slow, but everywhere; or kvm).
@@ -13,7 +13,7 @@ cd "$(dirname "$0")/../.."
 
 PACKAGE=linux-image-cloud-amd64
 STORE=$PWD/build/vm
-KERNEL=$STORE/kernel
+KERNEL=$STORE/$(basename "${VM_KERNEL_DEB:-kernel}" .deb)
 MODULES="virtio_pci virtio_blk virtiofs ext4 virtio_rng"
 WHERE=$(pwd -P)
 
@@ -45,6 +45,7 @@ fetch_kernel() { # what the distribution offers, unpacked
 		deb=$(echo "$STORE/$name"_*.deb)
 	fi
 	dpkg-deb -x "$deb" "$KERNEL"
+	[ -d "$KERNEL/lib" ] || ln -s usr/lib "$KERNEL/lib" # since Debian 13
 	name=$(basename "$(echo "$KERNEL"/lib/modules/*)")
 	busybox depmod -b "$KERNEL" "$name"
 	echo "$name" >"$KERNEL/version"
@@ -53,13 +54,13 @@ fetch_kernel() { # what the distribution offers, unpacked
 # Modules with what they need, in the order in which they load: paths below the kernel's folder.
 module_order() {
 	awk -v want="$1" -F'[: ]+' '
-		{ sub(/ +$/, ""); n = $1; sub(/.*\//, "", n); sub(/\.ko$/, "", n); path[n] = $1
+		{ sub(/ +$/, ""); n = $1; sub(/.*\//, "", n); sub(/\.ko(\.xz)?$/, "", n); path[n] = $1
 		  for (i = 2; i <= NF; i++) needs[n] = needs[n] " " $i }
 		function add(n,   k, i, list, m) {
 			if (n in done || !(n in path)) return
 			done[n] = 1
 			k = split(needs[n], list, " ")
-			for (i = 1; i <= k; i++) { m = list[i]; sub(/.*\//, "", m); sub(/\.ko$/, "", m); add(m) }
+			for (i = 1; i <= k; i++) { m = list[i]; sub(/.*\//, "", m); sub(/\.ko(\.xz)?$/, "", m); add(m) }
 			print path[n]
 		}
 		END { k = split(want, w, " "); for (j = 1; j <= k; j++) add(w[j]) }' "$KERNEL/lib/modules/$VERSION/modules.dep"
@@ -89,6 +90,7 @@ PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 B=/run/vm/busybox
 mkdir -p /dev/pts /dev/shm
 ln -s /proc/self/fd /dev/fd && ln -s /proc/self/fd/0 /dev/stdin && ln -s /proc/self/fd/1 /dev/stdout && ln -s /proc/self/fd/2 /dev/stderr
+for d in /opt /var/tmp; do mount -t tmpfs -o mode=1777 tmp $d; done
 mount -t devpts -o ptmxmode=0666 devpts /dev/pts
 mount -t tmpfs -o mode=1777 shm /dev/shm
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
@@ -128,7 +130,8 @@ image() { # the initramfs
 	chmod 755 "$at/init"
 	for m in $(module_order "$MODULES"); do
 		cp "$KERNEL/lib/modules/$VERSION/$m" "$at/modules/"
-		basename "$m" >>"$at/modules/order"
+		case $m in *.xz) xz -d "$at/modules/$(basename "$m")" ;; esac
+		basename "$m" .xz >>"$at/modules/order"
 	done
 	(cd "$at" && find . | cpio -o -H newc --quiet) >"$TMP/initramfs.cpio"
 }
