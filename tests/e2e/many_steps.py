@@ -9,7 +9,7 @@ import threading
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from garthtest import Server, run, sha256
 
-AGENTS, STEPS = ("a", "b", "c", "d"), 50
+AGENTS, STEPS = ("a", "b", "c", "d"), int(os.environ.get("GARTH_TEST_STEPS", "50"))  # fewer on a slow machine
 CODE = """
 import os, sys
 n = %d; me = os.environ["GARTH_AGENT"]; step = os.environ["GARTH_STEP"]
