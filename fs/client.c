@@ -6,12 +6,15 @@
 
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 
 #include "core/fd.h"
 #include "core/msg.h"
 
 int client_new(int sock, struct client **ret)
 {
+	struct timeval limit = { .tv_sec = CLIENT_SEND_S };
 	struct client *c = calloc(1, sizeof *c);
 
 	if (!c) {
@@ -19,6 +22,7 @@ int client_new(int sock, struct client **ret)
 		return -ENOMEM;
 	}
 	atomic_init(&c->refs, 1);
+	(void)setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 	c->sock = sock;
 	pthread_mutex_init(&c->lock, NULL);
 	*ret = c;

@@ -13,6 +13,9 @@
 #include "core/err.h"
 #include "core/wire.h"
 
+#define CLIENT_SEND_S \
+	10 /* a peer that reads nothing for so long misses the answer, and holds nobody up longer */
+
 struct client {
 	atomic_uint refs;
 	int sock;

@@ -234,10 +234,11 @@ static void test_inotify_works_between_sandboxes(void **state)
 	pid_t watcher;
 	int in;
 
-	watcher = rig_spawn(&f->rig, &a, 1000,
-			    "timeout 20 inotifywait -q -m -e create,close_write,moved_to,delete "
-			    "--format '%e %f' $W/output >ev & : >ready; wait",
-			    &in);
+	watcher = rig_spawn(
+		&f->rig, &a, 1000,
+		": >ready; exec timeout 20 inotifywait -q -m -e create,close_write,moved_to,delete "
+		"--format '%e %f' $W/output >ev",
+		&in);
 	sh(f, &a, "for i in $(seq 100); do [ -e ready ] && exit 0; sleep .05; done; exit 1");
 	sh(f, &b, "sleep .5; echo x >$W/output/t; mv $W/output/t $W/output/u; rm $W/output/u");
 	sh(f, &a,
@@ -245,7 +246,7 @@ static void test_inotify_works_between_sandboxes(void **state)
 	   "-q 'CREATE t' ev && grep -q 'CLOSE_WRITE,CLOSE t' ev && "
 	   "grep -q 'MOVED_TO u' ev && grep -q 'DELETE u' ev");
 	close(in);
-	(void)kill(watcher, 9);
+	(void)kill(watcher, SIGTERM); /* which timeout hands on */
 	(void)rig_wait(watcher);
 	(void)rig_end(&f->rig, &a, true);
 	(void)rig_end(&f->rig, &b, false);
