@@ -373,7 +373,7 @@ static inline struct msg_sb_create rig_request(const char *ws, uint32_t block)
 				   .cpus_milli = 2000,
 				   .tmp = 16u << 20,
 				   .open_files = 256,
-				   .lifetime_ns = 60 * NS_PER_S };
+				   .lifetime_ns = 600 * NS_PER_S };
 
 	(void)snprintf(m.ws, sizeof m.ws, "%s", ws);
 	(void)snprintf(m.agent, sizeof m.agent, "%s", block ? "tester" : "operator");
