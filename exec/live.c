@@ -30,7 +30,7 @@ static bool stat_of(long pid, char name[64], long *ret_pgrp, long long *ret_star
 {
 	char path[64], text[STAT_SIZE];
 	autofd fd = -1;
-	char *open_at, *close_at;
+	char *open_at, *close_at, state;
 	ssize_t n;
 
 	(void)snprintf(path, sizeof path, "/proc/%ld/stat", pid);
@@ -45,6 +45,8 @@ static bool stat_of(long pid, char name[64], long *ret_pgrp, long long *ret_star
 		return false;
 	(void)snprintf(name, 64, "%.*s", (int)(close_at - open_at - 1), open_at + 1);
 	/* state ppid pgrp session tty tpgid flags minflt cminflt majflt cmajflt utime stime cutime cstime prio nice threads it start */
+	if (sscanf(close_at + 1, " %c", &state) != 1 || state == 'Z' || state == 'X')
+		return false; /* dead; whose child it is has not looked yet, and may be waiting for us */
 	return sscanf(close_at + 1,
 		      " %*c %*d %ld %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
 		      "%*d %lld",
