@@ -143,7 +143,7 @@ void cgroup_stat(const struct cgroups *x, const char *name, int peak_fd, struct 
 			stat_one(&x->h[i], name, peak_fd, ret);
 }
 
-/* Before Linux 6.12 the file can't be written, and so not be opened for it. */
+/* Before Linux 6.12 root may open it so, but not write. */
 static void peak_reset_v2(int base_fd, const char *name, int *peak_fd)
 {
 	if (*peak_fd < 0)
@@ -172,12 +172,9 @@ enum cgroup_peak cgroups_peak(const struct cgroups *x)
 
 		if (!x->h[i].v2 || x->h[i].base_fd < 0 || !(x->h[i].use & CGROUP_MEMORY))
 			continue;
-		if (cgroup_file_open(x->h[i].base_fd, ".", "memory.peak", O_RDONLY, &fd) < 0)
+		if (cgroup_file_open(x->h[i].base_fd, ".", "memory.peak", O_RDWR, &fd) < 0)
 			return CGROUP_PEAK_NONE;
-		fd_closep(&fd);
-		return cgroup_file_open(x->h[i].base_fd, ".", "memory.peak", O_RDWR, &fd) < 0
-			       ? CGROUP_PEAK_LIFE
-			       : CGROUP_PEAK_STEP;
+		return write(fd, "0", 1) < 0 ? CGROUP_PEAK_LIFE : CGROUP_PEAK_STEP;
 	}
 	return CGROUP_PEAK_STEP;
 }
