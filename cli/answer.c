@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/client.h"
 #include "cli/exit.h"
@@ -52,18 +53,47 @@ static void say(const char *before, const json_t *j, const char *name)
 	(void)fputc('\n', stderr);
 }
 
+/* The server's hints speak of HTTP; what the detail begins with has a command's words here. NULL: the server's own. */
+static const char *command_hint(const char *detail)
+{
+	static const struct {
+		const char *begin, *hint;
+	} rows[] = {
+		{ "no such key", "the key is GARTH_API_KEY, else what admin.key holds; "
+				 "'garth key create' makes one" },
+		{ "no workspace '", "'garth init W' makes one" },
+		{ "no agent '", "'garth agent ls' lists them, 'garth agent add' adds one" },
+		{ "field 'timeout_s' must", "--timeout goes up to the policy's timeout_max; "
+					    "'garth policy set' raises it" },
+		{ "field 'memory_bytes' must", "--memory goes up to the policy's memory_max; "
+					       "'garth policy set' raises it" },
+		{ "field 'pids' must", "--pids goes up to the policy's pids" },
+		{ "field 'cpus' must", "--cpus goes up to the policy's cpus" },
+		{ "the policy does not let", "'garth policy explain' says which rule" },
+	};
+
+	for (size_t i = 0; detail && i < sizeof rows / sizeof rows[0]; i++)
+		if (strncmp(detail, rows[i].begin, strlen(rows[i].begin)) == 0)
+			return rows[i].hint;
+	return NULL;
+}
+
 int client_failed(const struct answer *a)
 {
 	json_t *j = json_loadb(buf_str(&a->body), a->body.len, JSON_ALLOW_NUL, NULL);
 	const char *code = json_string_value(json_object_get(j, "code"));
+	const char *detail = json_string_value(json_object_get(j, "detail"));
+	const char *hint = command_hint(detail);
 
-	if (json_string_value(json_object_get(j, "detail")))
+	if (detail)
 		say("garth: ", j, "detail");
 	else
 		(void)fprintf(stderr, "garth: the server answered %ld\n", a->status);
 	if (a->status == 401 && !a->keyed)
 		(void)fprintf(stderr, "garth: set GARTH_API_KEY, or be who may read admin.key "
 				      "(GARTH_DATA says in which folder)\n");
+	else if (hint)
+		(void)fprintf(stderr, "garth: %s\n", hint);
 	else if (!code || strcmp(code, "invalid") != 0) /* then the detail has said it all */
 		say("garth: ", j, "hint");
 	json_decref(j);

@@ -265,6 +265,15 @@ static int check_sources(const struct put *p, char **args, int n)
 	for (int i = 0; i < n; i++) {
 		if (!*args[i] || strcmp(args[i], "-") == 0)
 			continue;
+		if (stat(args[i], &st) < 0 && errno == ENOENT && i > 0 && i == n - 1) {
+			(void)fputs("garth put: ", stderr);
+			print_safe(stderr, args[i]);
+			(void)fputs(
+				" is no file here; a target begins with its zone, as input/DIR/ "
+				"does\n",
+				stderr);
+			return EXIT_FAILED;
+		}
 		if (stat(args[i], &st) < 0)
 			return local_failed(args[i], -errno);
 		if (S_ISDIR(st.st_mode) && !p->recursive)

@@ -9,6 +9,7 @@
 
 #include "cli/cmd.h"
 #include "cli/exit.h"
+#include "cli/print.h"
 
 struct command {
 	const char *name;
@@ -68,6 +69,60 @@ static void help(FILE *f)
 		    f);
 }
 
+#define TYPED_MAX 16 /* bytes of a name that is worth a guess */
+#define FAR 3        /* edits that make another word of it */
+
+/* How many bytes must be put in, left out, changed, or swapped with their neighbour? */
+static unsigned edits(const char *a, const char *b)
+{
+	unsigned d[TYPED_MAX + 1][TYPED_MAX + 1] = { { 0 } };
+	size_t n = strlen(a), m = strlen(b);
+
+	if (n > TYPED_MAX || m > TYPED_MAX)
+		return FAR;
+	for (size_t i = 0; i <= n; i++)
+		for (size_t j = 0; j <= m; j++) {
+			unsigned best = (unsigned)(i + j), other;
+
+			if (i == 0 || j == 0) {
+				d[i][j] = best;
+				continue;
+			}
+			best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+			other = 1 + (d[i - 1][j] < d[i][j - 1] ? d[i - 1][j] : d[i][j - 1]);
+			best = other < best ? other : best;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    d[i - 2][j - 2] + 1 < best)
+				best = d[i - 2][j - 2] + 1;
+			d[i][j] = best;
+		}
+	return d[n][m];
+}
+
+static int no_such(const char *typed)
+{
+	const char *near = NULL;
+	unsigned least = strlen(typed) > 3 ? FAR : FAR - 1;
+
+	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+		unsigned n = commands[i].run ? edits(typed, commands[i].name) : FAR;
+
+		/* rm is nothing to be talked into. */
+		if (n < least && commands[i].run != cmd_rm) {
+			least = n;
+			near = commands[i].name;
+		}
+	}
+	(void)fputs("garth: there is no command '", stderr);
+	print_safe(stderr, typed);
+	if (near)
+		(void)fprintf(stderr, "'; did you mean '%s'?\n", near);
+	else
+		(void)fputs("'\n", stderr);
+	(void)fputs("Try 'garth --help'.\n", stderr);
+	return EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
 	static char help_arg[] = "--help";
@@ -93,6 +148,5 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
 		if (commands[i].run && strcmp(argv[1], commands[i].name) == 0)
 			return commands[i].run(argc - 1, argv + 1);
-	(void)fprintf(stderr, "garth: there is no command '%s'\nTry 'garth --help'.\n", argv[1]);
-	return EXIT_USAGE;
+	return no_such(argv[1]);
 }

@@ -216,10 +216,20 @@ def test_status_becomes_exit_code_and_sentence(s, tmp):
     Peer.routes = {"GET /v1/workspaces/w/agents?limit=1000": problem(401, "unauthorized", "no key")}
     c = Case(s, "agent", "ls", "-w", "w", env={"GARTH_API_KEY": ""}).exits(4).says("GARTH_API_KEY")
     c.check("Authorization" not in c.seen[0][2], "a key is sent")
+    for detail, hint in [("no workspace 'w'", "garth init"), ("no agent 'a' in workspace 'w'", "garth agent add"), ("no such key", "garth key create"),
+                         ("field 'timeout_s' must be within 0.001 and 180", "--timeout")]:
+        Peer.routes = {"GET /v1/workspaces/w/agents?limit=1000": problem(400, "invalid", detail)}
+        Case(s, "agent", "ls", "-w", "w").exits(2).says(detail).says(hint)
     Peer.routes = {"GET /v1/workspaces/w/agents?limit=1000": (500, {}, b"<html>")}
     Case(s, "agent", "ls", "-w", "w").exits(1).says("500")
     Peer.routes = {"GET /v1/workspaces/w/agents?limit=1000": (200, {}, b"<html>")}
     Case(s, "agent", "ls", "-w", "w").exits(1).says("no JSON")
+
+
+def test_a_misspelt_command_is_guessed(s, tmp):
+    for typed, meant in [("stpes", "'steps'"), ("lls", "'ls'"), ("violation", "'violations'"), ("rn", "'run'"), ("ouput-of-somebody-else", None), ("", None)]:
+        c = Case(s, typed).exits(2).says("there is no command")
+        c.check(("did you mean" in c.err) == (meant is not None) and (meant or "") in c.err, "guesses wrong")
 
 
 def test_no_server_is_7(s, tmp):
