@@ -40,7 +40,8 @@ child() { pgrep -P "${1:-0}" -x "$2" 2>/dev/null; }
 clean() {
 	local left=0
 	grep -q " $1/" /proc/self/mountinfo && left=1
-	compgen -G "/sys/fs/cgroup/*/garth/$(server_of "$1")" >/dev/null && left=1
+	compgen -G "/sys/fs/cgroup/*/garth/$(server_of "$1")" >/dev/null && left=1 # v1
+	[ ! -e "/sys/fs/cgroup/garth/$(server_of "$1")" ] || left=1                # v2
 	pgrep -f -- "--data $1 " >/dev/null && left=1
 	return $left
 }
