@@ -61,7 +61,7 @@ static const char *command_hint(const char *detail)
 	} rows[] = {
 		{ "no such key", "the key is GARTH_API_KEY, else what admin.key holds; "
 				 "'garth key create' makes one" },
-		{ "no workspace '", "'garth init W' makes one" },
+		{ "no workspace '", "-w and GARTH_WORKSPACE name one; 'garth init W' makes one" },
 		{ "no agent '", "'garth agent ls' lists them, 'garth agent add' adds one" },
 		{ "field 'timeout_s' must", "--timeout goes up to the policy's timeout_max; "
 					    "'garth policy set' raises it" },
@@ -69,7 +69,7 @@ static const char *command_hint(const char *detail)
 					       "'garth policy set' raises it" },
 		{ "field 'pids' must", "--pids goes up to the policy's pids" },
 		{ "field 'cpus' must", "--cpus goes up to the policy's cpus" },
-		{ "the policy does not let", "'garth policy explain' says which rule" },
+		{ "no live sandbox '", "'garth sandbox ls' lists those that stand" },
 	};
 
 	for (size_t i = 0; detail && i < sizeof rows / sizeof rows[0]; i++)
@@ -85,6 +85,9 @@ int client_failed(const struct answer *a)
 	const char *detail = json_string_value(json_object_get(j, "detail"));
 	const char *hint = command_hint(detail);
 
+	if (!hint && code && strcmp(code, "refused") == 0)
+		hint = "'garth policy explain' says which rule decides";
+
 	if (detail)
 		say("garth: ", j, "detail");
 	else
@@ -94,7 +97,8 @@ int client_failed(const struct answer *a)
 				      "(GARTH_DATA says in which folder)\n");
 	else if (hint)
 		(void)fprintf(stderr, "garth: %s\n", hint);
-	else if (!code || strcmp(code, "invalid") != 0) /* then the detail has said it all */
+	else if (!code || (strcmp(code, "invalid") != 0 && strcmp(code, "ended") != 0))
+		/* else the detail has said it all */
 		say("garth: ", j, "hint");
 	json_decref(j);
 	return client_exit_of(a->status);
