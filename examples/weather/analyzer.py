@@ -48,7 +48,7 @@ def chart_temperature(data, axes):
     axes.plot(months.index, months.temp_min, color="#2f6db5", label="mean daily minimum")
     axes.set_ylabel("°C")
     axes.set_title("Seattle: temperature by month")
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, loc="upper left")
 
 
 def chart_precipitation(data, axes):
