@@ -308,7 +308,7 @@ static void dot_node(const json_t *n, size_t i, FILE *f)
 
 void graph_dot(const struct graph *g, FILE *f)
 {
-	(void)fputs("digraph lineage {\n  rankdir=RL;\n", f);
+	(void)fputs("digraph lineage {\n  rankdir=BT;\n", f);
 	for (size_t i = 0; i < g->node_count; i++)
 		dot_node(json_array_get(g->nodes, i), i, f);
 	for (size_t i = 0; i < g->edge_count; i++) {
