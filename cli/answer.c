@@ -87,11 +87,13 @@ int client_failed(const struct answer *a)
 
 	if (!hint && code && strcmp(code, "refused") == 0)
 		hint = "'garth policy explain' says which rule decides";
-
 	if (detail)
 		say("garth: ", j, "detail");
 	else
-		(void)fprintf(stderr, "garth: the server answered %ld\n", a->status);
+		(void)fprintf(stderr,
+			      "garth: the server answered %ld, in no words of garth's: is "
+			      "GARTH_URL right?\n",
+			      a->status);
 	if (a->status == 401 && !a->keyed)
 		(void)fprintf(stderr, "garth: set GARTH_API_KEY, or be who may read admin.key "
 				      "(GARTH_DATA says in which folder)\n");
