@@ -12,7 +12,7 @@ export GARTH_WORKSPACE=w
 echo given >"$TMP/given.txt"
 status put 0 garth put "$TMP/given.txt"
 py() { # agent, code: the step's id
-	garth run -a "$1" --json -c "$2" >"$TMP/step.json" && json "j['step']" <"$TMP/step.json"
+	garth run -a "$1" --timeout 3m --json -c "$2" >"$TMP/step.json" && json "j['step']" <"$TMP/step.json"
 }
 s1=$(py a 'open("/workspace/output/one.txt", "w").write(open("/workspace/input/given.txt").read() + "1")')
 s2=$(py b 'open("/workspace/output/two.txt", "w").write(open("/workspace/output/one.txt").read() + "2")')
