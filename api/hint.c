@@ -87,7 +87,7 @@ static json_t *make(const char *name, const char *value, const char *code, const
 
 static double seconds(int64_t ns)
 {
-	return (double)(ns / NS_PER_MS) / 1000.0;
+	return (double)ns / (double)NS_PER_S;
 }
 
 static json_t *timeout(const struct hint_facts *f)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "api/route.h"
+#include "core/clock.h"
 #include "core/id.h"
 #include "core/log.h"
 
@@ -25,6 +26,7 @@ static void *on_uri(void *cls, const char *raw, struct MHD_Connection *con)
 	r->app = cls;
 	r->con = con;
 	r->raw = strdup(raw);
+	r->born_ns = clock_mono_ns();
 	r->next = r->app->reqs;
 	r->link = &r->app->reqs;
 	if (r->next != NULL)
@@ -203,6 +205,8 @@ static enum MHD_Result piece(struct req *r, const char *p, size_t n)
 	struct err err = { 0 };
 	int rc;
 
+	if (clock_mono_ns() - r->born_ns > LISTEN_BODY_S * NS_PER_S)
+		return MHD_NO;
 	if (r->response != NULL) {
 		r->drained += n;
 		return r->drained > REQ_DRAIN_MAX ? MHD_NO : MHD_YES;

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "api/garthd.h"
 #include "api/keys.h"
@@ -168,7 +169,7 @@ int main(int argc, char **argv)
 	}
 	if (run(&app, &err) < 0) {
 		log_error("%s", err.msg);
-		return 1;
+		_exit(1);
 	}
-	return 0;
+	_exit(0); /* steps, sandboxes and sockets end with us: the kernel closes them, garthd cleans up */
 }

@@ -62,6 +62,7 @@ struct req {
 	struct buf body;
 	size_t counted; /* of app->body_bytes */
 	uint64_t drained;
+	int64_t born_ns; /* monotonic */
 	req_sink_fn *sink;
 	struct MHD_Response *response;
 	unsigned status;

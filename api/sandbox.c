@@ -22,6 +22,9 @@ static unsigned turns_max(const struct sb *sb)
 
 static void turn_unlink(struct sb *sb, struct sb_turn *t)
 {
+	invariant(t->link != NULL);
+	if (t->link == NULL)
+		return;
 	*t->link = t->next;
 	if (t->next != NULL)
 		t->next->link = t->link;

@@ -67,6 +67,9 @@ static void enqueue(struct slot_wait **first, struct slot_wait *w)
 
 static void dequeue(struct slots *s, struct slot_wait *w)
 {
+	invariant(w->link != NULL);
+	if (w->link == NULL)
+		return;
 	*w->link = w->next;
 	if (w->next != NULL)
 		w->next->link = w->link;

@@ -38,6 +38,9 @@ void step_leave(struct step *st)
 	struct sb *sb = st->sb;
 
 	slots_cancel(st->app, &st->slot);
+	if (st->waits_ws)
+		ws_wait_cancel(st->ws, &st->ws_wait);
+	st->waits_ws = false;
 	if (st->holds_slot)
 		slots_give(st->app, st->ws, st->hook_slot);
 	st->holds_slot = false;
@@ -225,34 +228,43 @@ static void enter(struct step *st, struct sb *sb)
 	}
 }
 
-static void on_slot(void *ctx)
+/* The slot is ours: it becomes the sandbox's. */
+static void make_sandbox(struct step *st)
 {
-	struct step *st = ctx;
 	enum sb_use use = st->kind == STEP_UPLOAD ? SB_HELPER : SB_ONE_SHOT;
 	int64_t life =
 		use == SB_HELPER ? SB_LIFETIME_MAX_NS : st->spec->lim.timeout_ns + 20 * SB_GRACE_NS;
 	struct sb *sb = NULL;
-	int rc;
+	int rc = sb_new(st->app, st->ws, st->block, use, st->hook_slot, &st->spec->lim, st->policy,
+			life, &sb);
 
-	if (!peer_is_open(st->ws->fs))
-		rc = -EPIPE;
-	else
-		rc = sb_new(st->app, st->ws, st->block, use, st->hook_slot, &st->spec->lim,
-			    st->policy, life, &sb);
 	if (rc < 0) {
-		st->holds_slot = true; /* so that it is given back */
-		step_fail(st, rc,
-			  rc == -EPIPE ? "the workspace is being restarted"
-				       : "no sandbox can be asked for");
+		step_fail(st, rc, "no sandbox can be asked for");
 		return;
 	}
-	st->holds_slot = false; /* the sandbox's now */
+	st->holds_slot = false;
 	enter(st, sb);
 }
 
-static void late_slot(void *ctx)
+static void on_ws(void *ctx, int status, struct ws *ws, const char *why)
 {
-	on_slot(ctx);
+	struct step *st = ctx;
+
+	(void)ws;
+	st->waits_ws = false;
+	if (status < 0)
+		step_fail(st, status, why[0] != '\0' ? why : "the workspace is gone");
+	else
+		make_sandbox(st);
+}
+
+static void on_slot(void *ctx)
+{
+	struct step *st = ctx;
+
+	st->holds_slot = true;
+	st->waits_ws = true; /* it may have been restarted while we waited */
+	ws_get(st->app, st->ws->name, &st->ws_wait, on_ws, st);
 }
 
 static void find_place(struct step *st)
@@ -274,7 +286,7 @@ static void find_place(struct step *st)
 		return;
 	}
 	st->hook_slot = st->parent != 0;
-	rc = slots_take(st->app, st->ws, st->hook_slot, true, &st->slot, late_slot, st);
+	rc = slots_take(st->app, st->ws, st->hook_slot, true, &st->slot, on_slot, st);
 	if (rc == 0)
 		on_slot(st);
 	else if (rc != -EINPROGRESS)

@@ -86,8 +86,9 @@ struct step {
 	const struct step_ops *ops;
 	void *ctx;
 	bool begun; /* it is in the record */
-	bool holds_slot, holds_turn, hook_slot;
+	bool holds_slot, holds_turn, hook_slot, waits_ws;
 	struct slot_wait slot;
+	struct ws_wait ws_wait;
 	struct sb_turn turn;
 	struct sb_wait sb_wait;
 	struct call call, kill_call;

@@ -44,7 +44,7 @@ static void detail_of(struct step *st, const struct end *e)
 		(void)snprintf(st->detail, sizeof st->detail, "limit %s, peak %s", limit, peak);
 	else if (e->reason == REASON_TIMEOUT)
 		(void)snprintf(st->detail, sizeof st->detail, "limit %g s",
-			       (double)(lim->timeout_ns / NS_PER_MS) / 1000.0);
+			       (double)lim->timeout_ns / (double)NS_PER_S);
 	else if (e->reason == REASON_PIDS)
 		(void)snprintf(st->detail, sizeof st->detail, "limit %u processes and threads",
 			       lim->pids);
@@ -95,6 +95,7 @@ static void on_end(void *ctx, int status, struct wire_msg *reply, const char *wh
 	if (status < 0) {
 		log_warn("step's end was not recorded error=%d why=%s", -status, why);
 		st->status = status;
+		st->reason = REASON_LOST;
 		(void)snprintf(st->why, sizeof st->why,
 			       "the step's end could not be recorded: %.100s", why);
 		step_finish(st);

@@ -51,7 +51,7 @@ static void done(void *ctx, struct step *st)
 		log_debug("a step ended that nobody waited for");
 	else if (a->stream != NULL)
 		stream_end(a->stream, object_of(st));
-	else if (!st->begun)
+	else if (!st->begun || (!st->recorded && st->status < 0))
 		req_fail(a->r, st->status == -ECANCELED ? -EPIPE : st->status, "%s", st->why);
 	else
 		req_json(a->r, st->reason == REASON_REFUSED ? 422 : 200, object_of(st));

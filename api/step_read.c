@@ -217,12 +217,15 @@ static void kill_it(struct req *r, struct ws *ws)
 {
 	struct reading *g = find(r, ws, false);
 	char who[96];
+	const char *state;
 	struct step *st;
 
 	if (g == NULL)
 		return;
 	st = step_find(r->app, ws, g->step);
-	if (st == NULL || st->phase >= STEP_DONE) {
+	state = json_string_value(json_object_get(g->json, "state"));
+	if (st == NULL || st->phase >= STEP_DONE ||
+	    (state != NULL && strcmp(state, "ended") == 0)) {
 		req_fail_code(r, "ended", "step '%.32s' has ended", r->param[1]);
 		return;
 	}

@@ -42,6 +42,8 @@ static size_t partial(struct bytes b)
 
 		if (c < 0x80)
 			return 0;
+		if (c > 0xf4)
+			return 0;
 		if (c >= 0xc2)
 			return (c >= 0xf0 ? 4u : c >= 0xe0 ? 3u : 2u) > back ? back : 0;
 	}

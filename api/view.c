@@ -93,7 +93,7 @@ json_t *view_request(const struct spec *s)
 	set(j, "env", env); /* names, never values */
 	set(j, "files", files);
 	set(j, "stdin_bytes", number(s->input.len));
-	set(j, "timeout_s", json_real((double)(s->lim.timeout_ns / NS_PER_MS) / 1000.0));
+	set(j, "timeout_s", json_real((double)s->lim.timeout_ns / (double)NS_PER_S));
 	set(j, "memory_bytes", number(s->lim.memory));
 	return j;
 }

@@ -60,9 +60,30 @@ static void ws_close(struct ws *ws)
 
 static void ask_open(void *ctx);
 
-static void ws_opened(struct ws *ws, int status, const char *why)
+static struct ws_wait *last_wait(struct ws *ws)
 {
 	struct ws_wait *w = ws->waits;
+
+	while (w != NULL && w->next != NULL)
+		w = w->next;
+	return w;
+}
+
+/* Call the first that waits; `last` again, or NULL where that was it. */
+static struct ws_wait *call_first(struct ws *ws, struct ws_wait *last, int status, const char *why)
+{
+	struct ws_wait *w = ws->waits;
+
+	if (w == NULL)
+		return NULL;
+	ws->waits = w->next;
+	w->fn(w->ctx, status, ws, why);
+	return w == last ? NULL : last;
+}
+
+static void ws_opened(struct ws *ws, int status, const char *why)
+{
+	struct ws_wait *w;
 	char text[256];
 
 	(void)snprintf(text, sizeof text, "%s", why);
@@ -73,7 +94,6 @@ static void ws_opened(struct ws *ws, int status, const char *why)
 		timer_set(ws->app->loop, &ws->retry, WS_RETRY_MS, ask_open, ws);
 		return;
 	}
-	ws->waits = NULL;
 	ws->tries = 0;
 	if (status < 0) {
 		log_warn("workspace does not open ws=%s error=%d", ws->name, -status);
@@ -81,12 +101,9 @@ static void ws_opened(struct ws *ws, int status, const char *why)
 	} else {
 		ws->state = WS_OPEN;
 	}
-	while (w != NULL) {
-		struct ws_wait *next = w->next;
-
-		w->fn(w->ctx, status, ws, text);
-		w = next;
-	}
+	/* One by one from the list: a callback may cancel another's wait. Those that come anew wait for the next opening. */
+	for (w = last_wait(ws); w != NULL; w = call_first(ws, w, status, text))
+		;
 }
 
 void ws_lost(struct ws *ws, const char *why)
@@ -254,6 +271,16 @@ void ws_get(struct app *app, const char *name, struct ws_wait *w, ws_fn *fn, voi
 		return;
 	ws->state = WS_OPENING;
 	ask_open(ws);
+}
+
+void ws_wait_cancel(struct ws *ws, struct ws_wait *w)
+{
+	struct ws_wait **at = &ws->waits;
+
+	while (*at != NULL && *at != w)
+		at = &(*at)->next;
+	if (*at != NULL)
+		*at = w->next;
 }
 
 int ws_agent_block(const struct ws *ws, const char *name)

@@ -50,6 +50,7 @@ struct ws {
 
 /* Call fn when the workspace is open, at once where it is. @w lives until then. */
 void ws_get(struct app *app, const char *name, struct ws_wait *w, ws_fn *fn, void *ctx);
+void ws_wait_cancel(struct ws *ws, struct ws_wait *w); /* not waiting: fine */
 struct ws *ws_find(struct app *app, const char *name); /* one that is known, in any state; NULL */
 bool ws_exists(struct app *app, const char *name);     /* has a folder in DIR/workspaces */
 

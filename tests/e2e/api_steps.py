@@ -239,7 +239,7 @@ def test_delete_kills_and_says_who():
         if S.json("GET", STEPS + "/" + j["step"])["state"] == "running":
             break
         time.sleep(0.05)
-    assert S.http("DELETE", STEPS + "/" + j["step"])[0] == 202
+    r = S.http("DELETE", STEPS + "/" + j["step"]); assert r[0] == 202, r
     j = wait_end(j["step"])
     assert j["reason"] == "killed" and j["error"]["hint"]["code"] == "end.killed" and "admin" in j["detail"], j
     assert S.http("DELETE", STEPS + "/" + j["step"])[0] == 409
