@@ -19,6 +19,7 @@
 #include "fs/node.h"
 #include "fs/rec.h"
 #include "fs/rec_own.h"
+#include "fs/retain.h"
 #include "fs/seal.h"
 #include "fs/step.h"
 #include "fs/tell.h"
@@ -107,6 +108,7 @@ static int take_policy(struct fs *fs, const char *key, struct bytes yaml, struct
 	if (r == 0) {
 		e.u.policy = (struct ev_policy){ .sha = sha, .key = bytes_str(key) };
 		emit(fs, &e);
+		cut_stored(fs, &sha);
 		r = emit_sync(fs);
 	}
 	if (r < 0) {
@@ -114,6 +116,8 @@ static int take_policy(struct fs *fs, const char *key, struct bytes yaml, struct
 		return err_errno(err, r, "keep the policy");
 	}
 	steps_set_policy(fs->steps, p);
+	retain_mark(fs);
+	retain_hint(fs);
 	write_copy(fs, yaml);
 	tell_below(fs, fs->root); /* what may be cached for everybody may have changed */
 	return 0;

@@ -142,6 +142,7 @@ void api_step_begin(struct fs *fs, struct client *c, struct wire_msg *m)
 	struct step *st = NULL;
 	struct err err = { 0 };
 	struct sha256 code;
+	bool stored = false;
 	struct texts t;
 	unsigned n = 0;
 	int r = check_begin(fs, m, &t, &err);
@@ -150,8 +151,10 @@ void api_step_begin(struct fs *fs, struct client *c, struct wire_msg *m)
 		sb = sandbox_by_id(fs->steps, q->sandbox);
 		r = sb ? 0 : err_set(&err, -ENOENT, "no such sandbox");
 	}
-	if (r == 0 && q->has_code)
+	if (r == 0 && q->has_code) {
 		r = store_code(fs, m, &code, &err);
+		stored = r == 0;
+	}
 	if (r == 0)
 		r = begin(fs, c, q, sb, &reply, &st, fds, beside, &n, &err);
 	if (r == 0) {
@@ -159,6 +162,8 @@ void api_step_begin(struct fs *fs, struct client *c, struct wire_msg *m)
 		tell_begin(fs, st, q, &t, &code, &reply, bytes_of(packed, (size_t)n * 8));
 		r = emit_sync(fs);
 	}
+	if (stored)
+		cut_stored(fs, &code);
 	if (r < 0)
 		client_status(c, MSG_STEP_BEGIN, m->head.id, r, &err);
 	else

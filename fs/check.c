@@ -188,6 +188,15 @@ static bool is_recorded(struct bytes path)
 	return at.zone == ZONE_INPUT || at.zone == ZONE_OUTPUT || at.zone == ZONE_AREA;
 }
 
+/* The server's own: what is kept of them has limits of its own. */
+static bool in_logs(struct bytes path)
+{
+	struct zone_place at;
+
+	zone_of(path, &at);
+	return at.zone == ZONE_LOGS;
+}
+
 /* Each name counts as a file; the bytes of one with several names are met as often. */
 static int64_t bytes_of_name(const struct check *k, const struct stat *st)
 {
@@ -206,7 +215,8 @@ static int check_file(void *ctx, struct bytes path, int fd, const struct stat *s
 	const char *wrong;
 	int r;
 
-	quota_add(k->fs, st->st_uid, NULL, bytes_of_name(k, st), 1);
+	if (!in_logs(path))
+		quota_add(k->fs, st->st_uid, NULL, bytes_of_name(k, st), 1);
 	if (!S_ISREG(st->st_mode) || !is_recorded(path))
 		return 0;
 	r = fhandle_of(fd, &h);

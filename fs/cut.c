@@ -12,11 +12,13 @@
 
 #include "core/fd.h"
 #include "fs/act.h"
+#include "fs/claim.h"
 #include "fs/cred.h"
 #include "fs/emit.h"
 #include "fs/object.h"
 #include "fs/place.h"
 #include "fs/rec_own.h"
+#include "fs/retain.h"
 
 #define CUT_PAUSE_NS 1000000 /* of a wait for a RELEASE that is on its way */
 #define CUT_PAUSES 4
@@ -93,6 +95,8 @@ static void emit_state(struct fs *fs, const struct rec *c, struct rname *m)
 	};
 	m->open_version = 0;
 	emit(fs, &e);
+	if (c->kept)
+		retain_mark(fs);
 }
 
 static enum ev_action action_of(const struct rname *m)
@@ -148,6 +152,8 @@ void cut_version(struct fs *fs, struct rec *c, enum cut_how how)
 	c->busy = false;
 	recs_freed(r);
 	recs_unlock(r);
+	if (f.kept)
+		claim_drop(fs->claims, &f.sha);
 }
 
 uint64_t cut_open_row(struct fs *fs, struct rec *c, struct rname *m)
@@ -165,10 +171,23 @@ void cut_mark_open(struct fs *fs, struct rec *c)
 	recs_unlock(fs->recs);
 }
 
+static int replace(struct fs *fs, uint32_t uid, const struct sha256 *sha)
+{
+	autofd fd = -1;
+	int r = claim_take(fs->claims, sha);
+
+	if (r < 0)
+		return r;
+	r = object_open(fs, sha, &fd);
+	if (r == 0)
+		r = object_replace(fs, uid, fd, sha);
+	claim_drop(fs->claims, sha);
+	return r == -ENOENT ? 0 : r; /* pruned meanwhile: nothing to keep */
+}
+
 static int detach(struct fs *fs, struct rec *c)
 {
 	struct sha256 sha;
-	autofd fd = -1;
 	int r;
 
 	recs_lock(fs->recs);
@@ -181,11 +200,7 @@ static int detach(struct fs *fs, struct rec *c)
 	c->busy = true;
 	sha = c->sha;
 	recs_unlock(fs->recs);
-	r = object_open(fs, &sha, &fd);
-	if (r == 0)
-		r = object_replace(fs, c->uid, fd, &sha);
-	if (r == -ENOENT)
-		r = 0; /* pruned meanwhile: nothing to keep */
+	r = replace(fs, c->uid, &sha);
 	recs_lock(fs->recs);
 	if (r == 0)
 		c->linked = false;
@@ -218,6 +233,11 @@ int cut_mend(struct fs *fs, struct rec *c, const struct who *w, bool write)
 int cut_store(struct fs *fs, struct bytes data, struct sha256 *ret)
 {
 	return object_store(fs, data, ret);
+}
+
+void cut_stored(struct fs *fs, const struct sha256 *sha)
+{
+	claim_drop(fs->claims, sha);
 }
 
 int cut_object_open(struct fs *fs, const struct sha256 *sha, int *ret_fd)

@@ -32,8 +32,9 @@ uint64_t cut_open_row(struct fs *fs, struct rec *c, struct rname *m);
  */
 must_check int cut_mend(struct fs *fs, struct rec *c, const struct who *w, bool write);
 
-/* Bytes (code, policies) into objects/: synced. 0, errno. */
+/* Bytes (code, policies) into objects/: synced. 0, errno. Where 0: cut_stored when the row that needs them has been put, or none will be. */
 must_check int cut_store(struct fs *fs, struct bytes data, struct sha256 *ret);
+void cut_stored(struct fs *fs, const struct sha256 *sha);
 
 /* objects/<sha>, read-only. 0, -ENOENT. */
 must_check int cut_object_open(struct fs *fs, const struct sha256 *sha, int *ret_fd);

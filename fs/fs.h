@@ -18,7 +18,9 @@ enum { FD_CONTROL = 3, FD_KEEPER = 4, FD_FUSE = 5, FD_RING = 6, FD_STORE = 7, FD
 
 #define TTL_LONG 31536000.0 /* seconds: everything changes through the mount alone */
 
+struct claims;
 struct fuse_session;
+struct retain;
 
 struct fs {
 	char ws[IDENT_SIZE];
@@ -35,6 +37,8 @@ struct fs {
 	struct recs *recs;
 	struct seal *seal;
 	struct quota *quota;
+	struct claims *claims;
+	struct retain *retain;
 	struct logs *logs;
 	struct work *sealer; /* cuts versions, ends steps */
 	struct work *mender; /* requests that must wait for a file to be cut or copied */

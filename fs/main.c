@@ -22,6 +22,7 @@
 #include "fs/emit.h"
 #include "fs/filter.h"
 #include "fs/logs.h"
+#include "fs/retain.h"
 #include "fs/seal.h"
 #include "fs/session.h"
 #include "fs/start.h"
@@ -98,6 +99,8 @@ static int start_threads(struct fs *fs, struct err *err)
 	int r = work_new(fs, "trash", NULL, &fs->trash);
 
 	if (r == 0)
+		r = retain_new(fs, &fs->retain); /* before those who mark what is for it */
+	if (r == 0)
 		r = work_new(fs, "teller", NULL, &fs->teller);
 	if (r == 0)
 		r = work_new(fs, "mender", NULL, &fs->mender);
@@ -137,6 +140,8 @@ static int start(struct fs *fs, pthread_t *ret_index, struct err *err)
 	}
 	if (r == 0)
 		r = emit_sync(fs);
+	if (r == 0)
+		retain_begin(fs->retain);
 	left_fini(&left);
 	return r;
 }
@@ -184,7 +189,7 @@ int main(int argc, char **argv)
 			      (struct bytes){ 0 }, NULL, 0);
 	if (r == 0)
 		r = control_run(&fs, &stop_id, &err);
-	if (r < 0) {
+	if (r != 0) {
 		log_error("stopped ws=%s error=\"%s\"", fs.ws, err.msg);
 		_exit(1); /* the threads' files end with the process; what they told is in the ring */
 	}

@@ -14,6 +14,7 @@
 #include "core/fd.h"
 #include "core/id.h"
 #include "fs/act.h"
+#include "fs/claim.h"
 #include "fs/cred.h"
 #include "fs/quota.h"
 
@@ -105,8 +106,9 @@ static void charge(struct fs *fs, uint32_t uid, int fd)
 		quota_add(fs, uid, NULL, (int64_t)st.st_blocks * 512, 0);
 }
 
-/* Give tmp its name, unless an equal object is there. */
-static int name_it(struct fs *fs, uint32_t uid, int fd, const char *tmp, const struct sha256 *sha)
+/* Give tmp its name, unless an equal object is there. It is claimed. */
+static int name_claimed(struct fs *fs, uint32_t uid, int fd, const char *tmp,
+			const struct sha256 *sha)
 {
 	char hex[SHA256_HEX_SIZE];
 
@@ -118,6 +120,21 @@ static int name_it(struct fs *fs, uint32_t uid, int fd, const char *tmp, const s
 	int r = errno == EEXIST ? 0 : -errno;
 
 	(void)unlinkat(fs->objects_fd, tmp, 0);
+	return r;
+}
+
+/* The claim comes first: from then on nobody removes an object of that name. */
+static int name_it(struct fs *fs, uint32_t uid, int fd, const char *tmp, const struct sha256 *sha)
+{
+	int r = claim_take(fs->claims, sha);
+
+	if (r < 0) {
+		(void)unlinkat(fs->objects_fd, tmp, 0);
+		return r;
+	}
+	r = name_claimed(fs, uid, fd, tmp, sha);
+	if (r < 0)
+		claim_drop(fs->claims, sha);
 	return r;
 }
 
@@ -143,18 +160,17 @@ static int copy_as(struct fs *fs, uint32_t uid, int fd, const struct sha256 *sha
 	autofd to = -1;
 	int r = make_copy(fs, uid, fd, tmp, &to);
 
-	return r < 0 ? r : name_it(fs, uid, to, tmp, sha);
+	return r < 0 ? r : name_claimed(fs, uid, to, tmp, sha);
 }
 
-int object_link(struct fs *fs, uint32_t uid, const struct fhandle *h, int fd, bool readable,
-		const struct sha256 *sha, bool *ret_linked)
+static int link_claimed(struct fs *fs, uint32_t uid, const struct fhandle *h, int fd, bool readable,
+			const struct sha256 *sha, bool *ret_linked)
 {
 	char hex[SHA256_HEX_SIZE], name[ACT_NAME_SIZE];
 	struct hentry *e = NULL;
 	int path_fd = -1;
 	int r;
 
-	*ret_linked = false;
 	sha256_hex(sha, hex);
 	if (faccessat(fs->objects_fd, hex, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0; /* an equal one is kept */
@@ -174,6 +190,20 @@ int object_link(struct fs *fs, uint32_t uid, const struct fhandle *h, int fd, bo
 		r = 0;
 	else
 		r = copy_as(fs, uid, fd, sha); /* EMLINK, EPERM */
+	return r;
+}
+
+int object_link(struct fs *fs, uint32_t uid, const struct fhandle *h, int fd, bool readable,
+		const struct sha256 *sha, bool *ret_linked)
+{
+	int r = claim_take(fs->claims, sha);
+
+	*ret_linked = false;
+	if (r < 0)
+		return r;
+	r = link_claimed(fs, uid, h, fd, readable, sha, ret_linked);
+	if (r < 0)
+		claim_drop(fs->claims, sha);
 	return r;
 }
 

@@ -2,6 +2,7 @@
 /*
  * fs/object.h - objects/: bytes under the name of their SHA-256.
  * An object is a live file's inode, linked (then its mode is the file's, and its owner reads it), or a copy, 0440.
+ * What copy, link and store give is claimed (fs/claim.h): the caller drops that when its row has been put.
  * Not here: which file has which (fs/rec.h).
  * Thread: any that may wait for a copy.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fs/quota.h - how much the workspace and each agent hold: bytes on disk and files, against the policy's limits.
- * What counts: everything in the zones, sandboxes' task/ too, and kept versions; nothing in trash/.
+ * What counts: everything in the zones, sandboxes' task/ too, and kept versions; nothing in logs/ and trash/.
  * A file counts for the agent that owns it.
  * Thread: any. Locks: the quota's own, never held across a system call.
  */

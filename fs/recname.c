@@ -11,6 +11,7 @@
 #include "fs/place.h"
 #include "fs/rec.h"
 #include "fs/rec_own.h"
+#include "fs/retain.h"
 #include "fs/step.h"
 
 uint32_t path_hash(struct bytes path)
@@ -166,6 +167,8 @@ void rec_emit_version(struct fs *fs, struct rec *c, struct rname *m, const struc
 	if (w->step)
 		atomic_fetch_add(&w->step->artifacts, 1);
 	emit(fs, &e);
+	if (e.u.version.kept)
+		retain_mark(fs);
 }
 
 static enum zone zone_at(struct bytes path)

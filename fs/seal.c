@@ -12,6 +12,7 @@
 #include "fs/cut.h"
 #include "fs/emit.h"
 #include "fs/logs.h"
+#include "fs/retain.h"
 #include "fs/step.h"
 #include "fs/work.h"
 
@@ -162,6 +163,7 @@ static void finish(struct fs *fs, struct ending *e)
 	answer(e, r);
 	step_put(fs->steps, e->step);
 	free(e);
+	retain_hint(fs);
 }
 
 int64_t seal_tick(struct fs *fs)
@@ -176,6 +178,7 @@ int64_t seal_tick(struct fs *fs)
 	if (c) {
 		cut_version(fs, c, CUT_COPY);
 		rec_put(fs, c);
+		retain_hint(fs);
 		return 0; /* look again at once: a step may have become ready */
 	}
 	if (quiet_ns == WORK_NEVER)
@@ -207,6 +210,7 @@ void seal_last(struct fs *fs)
 	while ((e = take_ready(fs, INT64_MAX, &next_ns)))
 		finish(fs, e);
 	(void)cut_all(fs, CUT_LINK); /* without memory: named as in doubt when it begins anew */
+	retain_stop(fs->retain);
 }
 
 struct flush {

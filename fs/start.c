@@ -16,6 +16,7 @@
 #include "core/ids.h"
 #include "fs/agent.h"
 #include "fs/api.h"
+#include "fs/claim.h"
 #include "fs/cred.h"
 #include "fs/cut.h"
 #include "fs/emit.h"
@@ -24,7 +25,6 @@
 #include "fs/op.h"
 #include "fs/quota.h"
 #include "fs/rec.h"
-#include "fs/retain.h"
 #include "fs/seal.h"
 #include "fs/step.h"
 #include "policy/policy.h"
@@ -37,7 +37,6 @@ void left_fini(struct left *l)
 		free((void *)(uintptr_t)l->file[i].f.path.p);
 	free(l->file);
 	free(l->step);
-	free(l->prune);
 	memset(l, 0, sizeof *l);
 }
 
@@ -166,6 +165,8 @@ int start_parts(struct fs *fs, struct err *err)
 		r = seal_new(&fs->seal);
 	if (r == 0)
 		r = quota_new(&fs->quota);
+	if (r == 0)
+		r = claims_new(&fs->claims);
 	if (r < 0)
 		return err_errno(err, r, "no memory to begin with");
 	return make_nodes(fs, err);
@@ -298,13 +299,7 @@ int start_record(struct fs *fs, struct left *ret, struct err *err)
 						       .gid = fs->gid };
 		emit(fs, &e);
 	}
-	r = load_policy(fs, &state, err);
-	if (r == 0) {
-		r = retain_load(fs, ret);
-		if (r < 0)
-			(void)err_errno(err, r, "find what retention lets go");
-	}
-	return r;
+	return load_policy(fs, &state, err);
 }
 
 void start_events(struct fs *fs, struct left *l)
@@ -329,5 +324,4 @@ void start_events(struct fs *fs, struct left *l)
 		};
 		emit(fs, &end);
 	}
-	retain_apply(fs, l);
 }

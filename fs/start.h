@@ -17,10 +17,6 @@ struct left_file {
 	struct idx_load_file f; /* f.path is owned */
 	bool seen;
 };
-struct left_prune {
-	uint64_t version;
-	struct sha256 sha;
-};
 struct left {
 	bool crashed; /* the life before did not end well */
 	uint64_t holes;
@@ -28,8 +24,6 @@ struct left {
 	size_t files, files_cap;
 	struct idx_load_step *step; /* begun and not ended */
 	size_t steps, steps_cap;
-	struct left_prune *prune; /* versions whose bytes the policy keeps no longer */
-	size_t prunes, prunes_cap;
 };
 void left_fini(struct left *l);
 

@@ -3,6 +3,8 @@
  * index/load.c - what garth-fs asks of the record at its start, and what retention may take.
  * Not here: the queries of readers (index/query.c).
  */
+#include "index/at.h"
+#include "index/db.h"
 #include "index/writer_in.h"
 
 int idx_load_state(struct idx_writer *w, struct idx_load *ret)
@@ -87,15 +89,15 @@ int idx_load_open_steps(struct idx_writer *w, int (*fn)(void *ctx, const struct 
 	return told ? answer(told) : rc;
 }
 
-int idx_load_prunable(struct idx_writer *w, uint32_t keep,
-		      int (*fn)(void *ctx, uint64_t version, const struct sha256 *sha), void *ctx)
+static int prunable(struct idx_db *db, uint32_t keep,
+		    int (*fn)(void *ctx, uint64_t version, const struct sha256 *sha), void *ctx)
 {
-	struct stmt s = stmt_begin(&w->store.db, IDX_LOAD_PRUNABLE);
+	struct stmt s = stmt_begin(db, IDX_LOAD_PRUNABLE);
 	int rc;
 	int told = 0;
 
 	stmt_u64(&s, keep ? keep : 1); /* the newest is always kept */
-	while (told == 0 && (rc = stmt_row(&w->store.db, &s, NULL)) > 0) {
+	while (told == 0 && (rc = stmt_row(db, &s, NULL)) > 0) {
 		struct sha256 sha;
 
 		if (stmt_col_sha(&s, 1, &sha))
@@ -103,4 +105,21 @@ int idx_load_prunable(struct idx_writer *w, uint32_t keep,
 	}
 	stmt_end(&s);
 	return told ? answer(told) : rc;
+}
+
+int idx_load_prunable(struct idx_writer *w, uint32_t keep,
+		      int (*fn)(void *ctx, uint64_t version, const struct sha256 *sha), void *ctx)
+{
+	struct idx_db db = { 0 };
+	char path[AT_PATH_SIZE];
+	int rc = at_path(w->dir_fd, IDX_FILE, path);
+
+	if (rc == 0)
+		rc = idx_db_open_copy(&db, path, NULL);
+	if (rc == 0)
+		rc = stmt_prepare(&db, IDX_G_LOAD, NULL);
+	if (rc == 0)
+		rc = prunable(&db, keep, fn, ctx);
+	idx_db_close(&db);
+	return rc;
 }

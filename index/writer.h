@@ -71,7 +71,10 @@ must_check int idx_load_agents(struct idx_writer *w,
 must_check int idx_load_open_steps(struct idx_writer *w,
 				   int (*fn)(void *ctx, const struct idx_load_step *s), void *ctx);
 
-/* Versions of a path beyond the newest `keep` whose bytes are kept; for retention. Thread: the writer's, or before run. */
+/*
+ * Versions of a path beyond the newest `keep` whose bytes are kept and nothing else needs; for retention. Of what is committed, through a
+ * connection of its own: the writer goes on meanwhile. fn as in the others: 0 goes on, more ends it well. Thread: any.
+ */
 must_check int idx_load_prunable(struct idx_writer *w, uint32_t keep,
 				 int (*fn)(void *ctx, uint64_t version, const struct sha256 *sha),
 				 void *ctx);
