@@ -189,7 +189,7 @@ static void file_run(struct fs *fs, struct job *job)
 	struct msg_file_open_reply reply = { 0 };
 	autofd fd = -1;
 	struct known k;
-	struct stat st;
+	struct stat st = { 0 };
 	bool known = look_up(fs, path, &k);
 	int r;
 
@@ -199,7 +199,7 @@ static void file_run(struct fs *fs, struct job *job)
 		r = open_newest(fs, &k, known, path, f->version, &fd);
 	if (r == 0 && fstat(fd, &st) < 0)
 		r = -errno;
-	if (r < 0) {
+	if (r != 0) {
 		client_status(q->client, q->type, q->id, r, NULL);
 	} else {
 		fill_reply(f, known, &k, &st, &reply);

@@ -128,6 +128,7 @@ static struct hentry *unhook(struct hcache *c, struct hentry **p)
 {
 	struct hentry *e = *p;
 
+	invariant(e);
 	*p = e->chain;
 	lru_remove(e);
 	c->count--;
@@ -161,13 +162,13 @@ static struct hentry *insert(struct hcache *c, const struct fhandle *h, int fd, 
 	pthread_mutex_lock(&c->lock);
 	p = find(c, h);
 	e = *p;
-	if (!e && mine) {
+	if (mine && !e) {
+		mine->h = *h;
+		mine->fd = fd_steal(&fd);
+		mine->chain = *p;
+		*p = mine;
 		e = mine;
 		mine = NULL;
-		e->h = *h;
-		e->fd = fd_steal(&fd);
-		e->chain = *p;
-		*p = e;
 		lru_front(c, e);
 		if (++c->count > c->max) {
 			e->refs++;

@@ -187,7 +187,7 @@ static int look_up(struct fs *fs, struct node *dir, int dir_fd, const char *name
 		   struct node **ret, bool *ret_stale)
 {
 	struct stat now;
-	bool named;
+	bool named = false;
 	int fd = -1;
 	int r = op_peek(fs, dir, dir_fd, name, &fd, NULL);
 
@@ -216,8 +216,9 @@ int op_enter(struct fs *fs, struct node *dir, const char *name, struct fuse_entr
 	for (int i = 0; r == 0 && stale; i++)
 		r = i < LOOKUP_TRIES ? look_up(fs, dir, h.fd, name, &st, &n, &stale) : -ENOENT;
 	op_let(fs, &h);
-	if (r < 0)
+	if (r != 0)
 		return r;
+	invariant(n);
 	fill_entry(fs, dir, n, &st, ret);
 	if (ret_node)
 		*ret_node = n;
@@ -232,8 +233,9 @@ int op_born(struct fs *fs, struct node *parent, const char *name, int fd,
 	bool named;
 	int r = enter(fs, parent, name, fd, &st, &n, &named);
 
-	if (r < 0)
+	if (r != 0)
 		return r;
+	invariant(n);
 	quota_born(fs, n, &st);
 	fill_entry(fs, parent, n, &st, ret);
 	*ret_node = n;

@@ -288,7 +288,7 @@ static void do_setattr(fuse_req_t req, fuse_ino_t ino, const struct stat *attr, 
 	}
 	if (r == 0)
 		r = op_stat(o.fs, o.node, &st);
-	if (r < 0) {
+	if (r != 0) {
 		op_fail(&o, r);
 		return;
 	}

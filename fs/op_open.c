@@ -205,13 +205,13 @@ static int open_node(struct op *o, int flags, bool wait, struct ofile **ret)
 
 	if (r == 0)
 		r = ofile_new(o, o->node, &f);
-	if (r < 0)
+	if (r != 0)
 		return r;
 	f->logs = place_in_logs(o->fs, o->node);
 	r = open_begin(o, f, flags, wait);
 	if (r == 0)
 		r = open_store(o, flags, &f->fd);
-	if (r < 0) {
+	if (r != 0) {
 		ofile_free(o->fs, f);
 		return r;
 	}
@@ -222,6 +222,7 @@ static int open_node(struct op *o, int flags, bool wait, struct ofile **ret)
 
 static void fill_fi(const struct ofile *f, struct fuse_file_info *fi)
 {
+	invariant(f);
 	fi->fh = (uint64_t)(uintptr_t)f;
 	fi->direct_io = f->logs;
 	fi->keep_cache = !f->logs;
@@ -243,7 +244,7 @@ static void do_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, b
 		punt(req, ino, NULL, fi, NULL, 0, open_again);
 		return;
 	}
-	if (r < 0) {
+	if (r != 0) {
 		op_fail(&o, r);
 		return;
 	}
@@ -344,7 +345,7 @@ static void create_existing(struct op *o, const char *name, mode_t mode, struct 
 	o->node = n;
 	r = open_node(o, fi->flags, wait, &f);
 	o->node = dir;
-	if (r < 0)
+	if (r != 0)
 		op_unenter(o->fs, &e);
 	if (r == MUST_WAIT) {
 		fuse_ino_t parent = dir->id;
@@ -354,7 +355,7 @@ static void create_existing(struct op *o, const char *name, mode_t mode, struct 
 		punt(req, parent, name, fi, NULL, mode, create_again);
 		return;
 	}
-	if (r < 0) {
+	if (r != 0) {
 		op_fail(o, r);
 		return;
 	}
@@ -392,7 +393,7 @@ static void do_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
 	}
 	if (r == 0)
 		r = made(&o, name, fd, &e, &f);
-	if (r < 0)
+	if (r != 0)
 		op_fail(&o, r);
 	else
 		reply_create(&o, &e, f, fi);

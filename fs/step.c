@@ -228,14 +228,16 @@ struct step *step_ref(struct steps *s, struct step *st)
 	return st;
 }
 
-void step_put(struct steps *s, struct step *st)
+/* Give back count references. */
+static void put(struct steps *s, struct step *st, unsigned count)
 {
 	bool last;
 
-	if (!st)
+	if (!st || count == 0)
 		return;
 	pthread_mutex_lock(&s->lock);
-	last = --st->refs == 0;
+	st->refs -= count;
+	last = st->refs == 0;
 	pthread_mutex_unlock(&s->lock);
 	if (!last)
 		return;
@@ -244,6 +246,11 @@ void step_put(struct steps *s, struct step *st)
 	readset_free(st->seen);
 	pthread_mutex_destroy(&st->lock);
 	free(st);
+}
+
+void step_put(struct steps *s, struct step *st)
+{
+	put(s, st, 1);
 }
 
 bool step_set_ending(struct steps *s, struct step *st)
@@ -258,20 +265,19 @@ bool step_set_ending(struct steps *s, struct step *st)
 	return mine;
 }
 
-/* Free the slot of a step that is over. Called without the lock. */
-static void slot_free_if_over(struct steps *s, struct step *st)
+/* Free the slot of a step that is over: how many references (0 or 1) it held. Called without the lock. */
+static unsigned slot_free_if_over(struct steps *s, struct step *st)
 {
-	bool freed = false;
+	unsigned freed = 0;
 
 	pthread_mutex_lock(&s->lock);
 	if (st->state == STEP_ENDED && !st->alive && atomic_load(&st->files) == 0 &&
 	    st->sb->slot[st->slot] == st) {
 		st->sb->slot[st->slot] = NULL;
-		freed = true;
+		freed = 1;
 	}
 	pthread_mutex_unlock(&s->lock);
-	if (freed)
-		step_put(s, st);
+	return freed;
 }
 
 void step_set_ended(struct steps *s, struct step *st, bool alive)
@@ -286,13 +292,12 @@ void step_set_ended(struct steps *s, struct step *st, bool alive)
 	if (*p)
 		*p = st->next;
 	pthread_mutex_unlock(&s->lock);
-	slot_free_if_over(s, st);
-	step_put(s, st);
+	put(s, st, 1 + slot_free_if_over(s, st));
 }
 
 void step_file_closed(struct steps *s, struct step *st)
 {
-	slot_free_if_over(s, st);
+	put(s, st, slot_free_if_over(s, st));
 }
 
 enum step_state step_state(struct steps *s, struct step *st)

@@ -131,7 +131,7 @@ int task_wipe(struct fs *fs, struct sandbox *sb, uint64_t *ret_files, uint64_t *
 	struct task *fresh = NULL, *old;
 	int64_t bytes = 0, files = 0;
 	struct fhandle h;
-	struct stat st;
+	struct stat st = { 0 };
 	int r = open_top(fs, sb, &top, err);
 
 	if (r == 0)

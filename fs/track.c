@@ -74,7 +74,7 @@ static int link_locked(struct fs *fs, const struct who *w, struct node *n, struc
 
 	if (r == 0)
 		r = place_of(fs, dir, name, &to);
-	if (r < 0 || !place_recorded(&to))
+	if (r != 0 || !place_recorded(&to))
 		return r;
 	if (!S_ISREG(n->mode)) {
 		emit_change(fs, w, OP_LINK, place_bytes(&from), place_bytes(&to));

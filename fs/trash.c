@@ -79,7 +79,7 @@ static int remove_one(struct fs *fs, uint32_t uid, int dir, const char *name)
 /* Empty the folder trash/name; folders in it move up. */
 static int empty(struct fs *fs, const char *name)
 {
-	uint32_t uid;
+	uint32_t uid = UINT32_MAX; /* nobody */
 	autofd fd = -1;
 	struct dirent *e;
 	int r = open_dir(fs, fs->trash_fd, name, &uid, &fd);

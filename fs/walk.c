@@ -181,7 +181,7 @@ int walk_each(struct fs *fs, int base_fd, struct bytes top, enum walk_how how, w
 {
 	struct walk w = { .fs = fs, .how = how, .fn = fn, .ctx = ctx };
 	autofd top_fd = -1;
-	struct stat st;
+	struct stat st = { 0 };
 	int r = walk_open(fs, base_fd, top, &top_fd, &st);
 
 	if (r == 0)
