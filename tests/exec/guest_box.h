@@ -17,7 +17,7 @@
 
 #define BOX_UID_BASE 200000u
 #define BOX_GID_BASE 300000u
-#define BOX_WAIT_MS 20000
+#define BOX_WAIT_MS 120000 /* pandas on a slow machine */
 #define BOX_OUT_MAX (4u * 1024 * 1024)
 
 struct box {
