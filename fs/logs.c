@@ -22,6 +22,7 @@
 #include "fs/client.h"
 #include "fs/cred.h"
 #include "fs/fs.h"
+#include "fs/quota.h"
 #include "fs/seal.h"
 #include "fs/step.h"
 
@@ -30,10 +31,12 @@
 #define LOG_DIR_MODE 0755
 #define LOG_MODE 0644
 #define EVENTS 32
+#define LAST_WORDS (64u * 1024) /* of a stream that are kept on a full disk */
 
 struct stream {
 	int pipe_fd, log_fd; /* -1: ended */
 	uint64_t kept;
+	bool full; /* the disk was */
 	_Atomic uint64_t *bytes;
 	atomic_bool *cut;
 };
@@ -65,7 +68,13 @@ static void stream_end(struct stream *s)
 	fd_closep(&s->log_fd);
 }
 
-static void keep(struct log *g, struct stream *s, const char *p, size_t len)
+/* A program that fails since the disk is full must be able to say so. */
+static int room(struct fs *fs, uint64_t len, uint64_t more)
+{
+	return len <= LAST_WORDS ? quota_room_log(fs, more) : quota_room_disk(fs, more);
+}
+
+static void keep(struct fs *fs, struct log *g, struct stream *s, const char *p, size_t len)
 {
 	size_t take = len;
 
@@ -73,8 +82,12 @@ static void keep(struct log *g, struct stream *s, const char *p, size_t len)
 		take = (size_t)(g->max - s->kept);
 	if (take < len)
 		atomic_store(s->cut, true);
-	if (take && fd_write_full(s->log_fd, p, take) < 0)
-		atomic_store(s->cut, true); /* a full disk cuts it too */
+	/* a full disk cuts it too; after a gap nothing more is kept */
+	if (take && !s->full &&
+	    (room(fs, s->kept + take, take) < 0 || fd_write_full(s->log_fd, p, take) < 0))
+		s->full = true;
+	if (s->full)
+		atomic_store(s->cut, true);
 	else
 		s->kept += take;
 	atomic_fetch_add(s->bytes, len);
@@ -87,7 +100,7 @@ static void drain(struct logs *l, struct log *g, struct stream *s, int rounds)
 	while (s->pipe_fd >= 0 && rounds-- > 0) {
 		n = read(s->pipe_fd, l->buf, sizeof l->buf);
 		if (n > 0) {
-			keep(g, s, l->buf, (size_t)n);
+			keep(l->fs, g, s, l->buf, (size_t)n);
 			g->told = false;
 		} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
 			stream_end(s);

@@ -74,11 +74,15 @@ static void copy_time(int from, int to)
 		(void)futimens(to, (struct timespec[2]){ st.st_atim, st.st_mtim });
 }
 
-/* A new file in objects/, owned by uid, with what `from` holds. */
+/* A new file in objects/, owned by uid, with what `from` holds. -ENOSPC also where the disk's reserve would have to give. */
 static int make_copy(struct fs *fs, uint32_t uid, int from, char tmp[TMP_SIZE], int *ret_fd)
 {
 	autofd fd = -1;
-	int r = cred_as(fs, uid);
+	struct stat st;
+	int r = fstat(from, &st) < 0 ? -errno : quota_room_disk(fs, (uint64_t)st.st_blocks * 512);
+
+	if (r == 0)
+		r = cred_as(fs, uid);
 
 	if (r < 0)
 		return r;

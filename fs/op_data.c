@@ -65,14 +65,16 @@ static int check_room(struct fs *fs, struct ofile *f, uint64_t off, uint64_t len
 {
 	struct node_look look;
 	struct stat st;
+	int r;
 
 	node_look(fs->nodes, f->node, &look);
-	if (quota_room_bytes(fs, look.uid, len) == 0)
+	r = quota_room_bytes(fs, look.uid, len);
+	if (r == 0)
 		return 0;
 	if (fstat(f->fd, &st) == 0 && off + len <= (uint64_t)st.st_size &&
 	    st.st_blocks * 512 >= st.st_size)
 		return 0;
-	return -EDQUOT;
+	return r;
 }
 
 static void changed(struct fs *fs, struct ofile *f, bool mapped)

@@ -8,8 +8,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/ids.h"
 #include "fs/agent.h"
 #include "fs/fs.h"
@@ -19,6 +21,8 @@
 
 #define BLOCK_BYTES 512 /* of st_blocks */
 #define OPENS_UNKNOWN 4096
+#define DISK_LOOK_NS (100 * NS_PER_MS)
+#define FILE_DISK_BYTES 8192 /* what a new file may take: its inode, its name's block */
 #define LEAVING_US 1000 /* how long one that finds no room waits for what is about to be freed */
 
 struct use {
@@ -30,6 +34,9 @@ struct quota {
 	pthread_mutex_t lock;
 	struct use all;
 	struct use agent[IDS_AGENTS_MAX];
+	uint64_t disk_free; /* at the last look, less what was let in since */
+	uint64_t disk_reserve;
+	int64_t disk_ns;    /* of that look */
 	unsigned opens_max; /* what RLIMIT_NOFILE leaves beside the cache and garth-fs's own */
 	_Atomic unsigned leaving; /* files without a name that still count */
 };
@@ -118,6 +125,64 @@ static int room_now(struct fs *fs, uint32_t uid, uint64_t bytes, uint64_t files)
 	return over ? -EDQUOT : 0;
 }
 
+static void disk_look(const struct fs *fs, uint64_t *ret_free, uint64_t *ret_reserve)
+{
+	uint64_t all, reserve;
+	struct statvfs s;
+
+	*ret_free = UINT64_MAX; /* where it can't be seen the disk itself says it */
+	*ret_reserve = 0;
+	if (fstatvfs(fs->store_fd, &s) < 0)
+		return;
+	all = (uint64_t)s.f_blocks * s.f_frsize;
+	reserve = all / QUOTA_RESERVE_PART;
+	if (reserve < QUOTA_RESERVE_BYTES)
+		reserve = QUOTA_RESERVE_BYTES;
+	if (reserve > all / QUOTA_RESERVE_MOST)
+		reserve = all / QUOTA_RESERVE_MOST;
+	*ret_free = (uint64_t)s.f_bavail * s.f_frsize;
+	*ret_reserve = reserve;
+}
+
+/* @part of the reserve that must stay: one in so many. */
+static int room_disk(struct fs *fs, uint64_t bytes, unsigned part)
+{
+	struct quota *q = fs->quota;
+	int64_t now_ns = clock_mono_ns();
+	uint64_t left = 0, reserve = 0;
+	bool look;
+	int r = 0;
+
+	pthread_mutex_lock(&q->lock);
+	look = past((int64_t)(q->disk_reserve / part), bytes, q->disk_free) ||
+	       now_ns - q->disk_ns > DISK_LOOK_NS;
+	pthread_mutex_unlock(&q->lock);
+	if (look)
+		disk_look(fs, &left, &reserve);
+	pthread_mutex_lock(&q->lock);
+	if (look) {
+		q->disk_free = left;
+		q->disk_reserve = reserve;
+		q->disk_ns = now_ns;
+	}
+	if (past((int64_t)(q->disk_reserve / part), bytes, q->disk_free))
+		r = -ENOSPC;
+	else
+		q->disk_free -= bytes;
+	pthread_mutex_unlock(&q->lock);
+	return r;
+}
+
+int quota_room_disk(struct fs *fs, uint64_t bytes)
+{
+	return room_disk(fs, bytes, 1);
+}
+
+int quota_room_log(struct fs *fs, uint64_t bytes)
+{
+	return room_disk(fs, bytes, QUOTA_RESERVE_LOGS);
+}
+
 /* What was just removed is given back when the kernel has forgotten it, which it tells a moment after. */
 static int room(struct fs *fs, uint32_t uid, uint64_t bytes, uint64_t files)
 {
@@ -140,12 +205,16 @@ void quota_leaves(struct fs *fs, struct node *n)
 
 int quota_room_file(struct fs *fs, uint32_t uid)
 {
-	return room(fs, uid, 0, 1);
+	int r = room(fs, uid, 0, 1);
+
+	return r < 0 ? r : quota_room_disk(fs, FILE_DISK_BYTES);
 }
 
 int quota_room_bytes(struct fs *fs, uint32_t uid, uint64_t bytes)
 {
-	return room(fs, uid, bytes, 0);
+	int r = room(fs, uid, bytes, 0);
+
+	return r < 0 ? r : quota_room_disk(fs, bytes);
 }
 
 void quota_settle(struct fs *fs, struct node *n, const struct stat *st)

@@ -25,11 +25,26 @@ void quota_free(struct quota *q);
 /* Charge (or give back) without asking. @uid the owner; @task what it is in, or NULL. */
 void quota_add(struct fs *fs, uint32_t uid, struct task *task, int64_t bytes, int64_t files);
 
-/* Would one more file fit? 0, -EDQUOT. */
+/*
+ * What is left of the store's disk is garth's own: a step can begin and be recorded, and files can be removed, on a disk that is full for
+ * agents. The larger of two, but never more than a quarter of the disk.
+ */
+#define QUOTA_RESERVE_BYTES (64u << 20)
+#define QUOTA_RESERVE_PART 100 /* one in so many */
+#define QUOTA_RESERVE_MOST 4   /* one in so many */
+#define QUOTA_RESERVE_LOGS 2   /* what stays of it when logs take the rest: one in so many */
+
+/* Would one more file fit? 0, -EDQUOT, -ENOSPC (the disk's reserve). */
 must_check int quota_room_file(struct fs *fs, uint32_t uid);
 
-/* Would `bytes` more fit? 0, -EDQUOT. */
+/* Would `bytes` more fit? 0, -EDQUOT, -ENOSPC. */
 must_check int quota_room_bytes(struct fs *fs, uint32_t uid, uint64_t bytes);
+
+/* Would they leave the disk its reserve, whoever's they are? 0, -ENOSPC. Looks at the disk now and then: cheap. */
+must_check int quota_room_disk(struct fs *fs, uint64_t bytes);
+
+/* The same for a step's last words, which may take half of the reserve. */
+must_check int quota_room_log(struct fs *fs, uint64_t bytes);
 
 /* What n holds is now st: charges the difference to what was charged for it before. */
 void quota_settle(struct fs *fs, struct node *n, const struct stat *st);
