@@ -138,7 +138,7 @@ vm: deps
 # One libFuzzer target per parser, FUZZ_SECONDS each; what they learn stays in build/fuzz.
 FUZZ_SECONDS ?= 60
 fuzz: deps
-	@CFLAGS='$(FUZZ_CFLAGS)' LIBS='$(FYAML) $(CRYPTO)' scripts/fuzz.sh $(FUZZ_SECONDS)
+	@CFLAGS='$(FUZZ_CFLAGS)' LIBS='$(FYAML) $(CRYPTO) $(JSON)' scripts/fuzz.sh $(FUZZ_SECONDS)
 
 demo:
 	@scripts/demo.sh
@@ -245,7 +245,7 @@ headers: need
 		$(CC) $(CFLAGS) -fsyntax-only -x c $$h || fail=1; done; exit $$fail
 
 lint: headers
-	@CFLAGS='$(CFLAGS)' scripts/lint.sh $(C_FILES)
+	@CFLAGS='$(CFLAGS)' scripts/lint.sh $(C_FILES) $(H_FILES)
 
 format:
 	@clang-format -i $(C_FILES) $(H_FILES)

@@ -99,7 +99,8 @@ void confine_signals(void)
 	sigset_t none;
 
 	for (int sig = 1; sig < NSIG; sig++)
-		(void)syscall(SYS_rt_sigaction, sig, normal, NULL, KERNEL_SIGSET_LEN); /* not KILL, STOP */
+		(void)syscall(SYS_rt_sigaction, sig, normal, NULL,
+			      KERNEL_SIGSET_LEN); /* not KILL, STOP */
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }

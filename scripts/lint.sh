@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # lint.sh - clang-format, clang-tidy, cppcheck, gcc -fanalyzer over the C files that are named.
-#   CFLAGS=... lint.sh FILE.c...        LINT='format tidy' takes a part of it
+#   CFLAGS=... lint.sh FILE...        LINT='format tidy' takes a part of it
 # Results are kept by content in build/lint, so a second run looks only at what changed.
 # A suppression stands on its line in the code, with why.
 # Not here: sizes (shape.sh), layers (layers.py), banned calls (banned.sh).
@@ -29,12 +29,7 @@ for f in "${flags[@]}"; do
 	esac
 done
 
-format() {
-	local pair=("$1")
-
-	[ ! -f "${1%.c}.h" ] || pair+=("${1%.c}.h")
-	clang-format --dry-run -Werror "${pair[@]}" 2>&1
-}
+format() { clang-format --dry-run -Werror "$1" 2>&1; }
 tidy() {
 	clang-tidy --quiet --warnings-as-errors='*' --checks="$TIDY" "$1" -- "${clang_flags[@]}" 2>/dev/null
 }
@@ -55,9 +50,11 @@ analyzer() {
 mkdir -p $cache
 bad=0
 for file; do
-	key=$({ gcc "${flags[@]}" -E -P "$file" 2>/dev/null; cat "$file" "${file%.c}.h" scripts/lint.sh .clang-format; } \
+	key=$({ gcc "${flags[@]}" -E -P "$file" 2>/dev/null; cat "$file" scripts/lint.sh .clang-format; } \
 		2>/dev/null | sha256sum | cut -c 1-32)
 	for part in $parts; do
+		# of a header only the layout: the rest is seen where it is included
+		[[ $file != *.h || $part == format ]] || continue
 		[ ! -e "$cache/$key.$part" ] || continue
 		case $part in
 		format) run=format ;; clang) run=clang_warns ;; tidy) run=tidy ;; cppcheck) run=cppcheck_one ;; analyzer) run=analyzer ;;
