@@ -16,7 +16,9 @@ read -r -a flags <<<"$CFLAGS"
 read -r -a libs <<<"$LIBS"
 for src in tests/fuzz/*_fuzz.c; do
 	name=$(basename "$src" .c)
-	sources=(core/*.c policy/*.c guest/body.c)
+	# A target that needs more says so in a line of its own: ` * sources: a.c b.c`
+	read -r -a more <<<"$(sed -n 's|^ \* sources: ||p' "$src")"
+	sources=(core/*.c policy/*.c guest/body.c "${more[@]}")
 	echo "fuzz: $name, $seconds s"
 	mkdir -p "build/fuzz/$name.corpus"
 	clang "${flags[@]}" "$src" "${sources[@]}" -o "build/fuzz/$name" "${libs[@]}"
