@@ -237,8 +237,9 @@ static void opened(struct req *r, struct ws *ws)
 	if (d->asked && d->pruned)
 		failed(d, -ESTALE, "");
 	else /* an older version is found by its hash alone */
-		files_open(ws, &d->call, path, d->asked && d->row_sha[0] == '\0' ? d->version : 0,
-			   d->row_sha, on_open, d);
+		files_open(ws, &d->call, req_asker(r, ws), path,
+			   d->asked && d->row_sha[0] == '\0' ? d->version : 0, d->row_sha, on_open,
+			   d);
 }
 
 /* @prefix "" or "output" */

@@ -6,10 +6,12 @@
 
 #include <stdio.h>
 
-void files_open(struct ws *ws, struct call *call, struct bytes path, uint64_t version,
-		const char *sha, call_fn *fn, void *ctx)
+void files_open(struct ws *ws, struct call *call, uint32_t asker, struct bytes path,
+		uint64_t version, const char *sha, call_fn *fn, void *ctx)
 {
-	struct msg_file_open ask = { .version = version, .path_len = (uint32_t)path.len };
+	struct msg_file_open ask = { .version = version,
+				     .path_len = (uint32_t)path.len,
+				     .asker = asker };
 
 	(void)snprintf(ask.sha, sizeof ask.sha, "%s", sha);
 	if (ws->fs == NULL)
@@ -19,10 +21,12 @@ void files_open(struct ws *ws, struct call *call, struct bytes path, uint64_t ve
 			  FILES_OPEN_MS, fn, ctx);
 }
 
-void files_list(struct ws *ws, struct call *call, struct bytes path, bool recursive, call_fn *fn,
-		void *ctx)
+void files_list(struct ws *ws, struct call *call, uint32_t asker, struct bytes path, bool recursive,
+		call_fn *fn, void *ctx)
 {
-	struct msg_dir_list ask = { .path_len = (uint32_t)path.len, .recursive = recursive };
+	struct msg_dir_list ask = { .path_len = (uint32_t)path.len,
+				    .recursive = recursive,
+				    .asker = asker };
 
 	if (ws->fs == NULL)
 		call_fail(ws->app->loop, call, -EPIPE, fn, ctx);

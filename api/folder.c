@@ -11,6 +11,7 @@
 
 #include "api/files.h"
 #include "api/jsonx.h"
+#include "api/reqws.h"
 #include "api/view.h"
 #include "core/fd.h"
 #include "core/id.h"
@@ -254,6 +255,6 @@ void folder_answer(struct req *r, struct ws *ws, struct bytes path)
 		r->fini(r->own);
 	r->own = f;
 	r->fini = folder_free;
-	files_list(ws, &f->call, buf_view(&f->path),
+	files_list(ws, &f->call, req_asker(r, ws), buf_view(&f->path),
 		   recursive != NULL && strcmp(recursive, "0") != 0, on_list, f);
 }

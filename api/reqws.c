@@ -10,6 +10,8 @@
 
 #include "api/base64.h"
 #include "core/id.h"
+#include "core/ids.h"
+#include "core/msg.h"
 #include "policy/decide.h"
 
 struct opening {
@@ -58,6 +60,15 @@ int req_agent_block(struct req *r, const struct ws *ws, const char *agent)
 	if (block < 0)
 		req_fail(r, -ENOENT, "no agent '%.64s' in workspace '%s'", agent, ws->name);
 	return block;
+}
+
+uint32_t req_asker(const struct req *r, const struct ws *ws)
+{
+	if (r->who.role != ROLE_AGENT)
+		return MSG_ASKER_ALL;
+	int block = ws_agent_block(ws, r->who.agent);
+
+	return block < 0 ? IDS_AGENTS_MAX : (uint32_t)block; /* that is nobody */
 }
 
 bool req_may_read(const struct req *r, const struct ws *ws, struct bytes path,

@@ -18,6 +18,9 @@ void with_ws(struct req *r, void (*fn)(struct req *r, struct ws *ws));
 /* An agent that takes part, by name: its block, or -1 and it has been answered (404; 403 for "operator"). */
 int req_agent_block(struct req *r, const struct ws *ws, const char *agent);
 
+/* For whom garth-fs is asked: the block of an agent's key, else MSG_ASKER_ALL. */
+uint32_t req_asker(const struct req *r, const struct ws *ws);
+
 /* Does the policy let the caller read this path? Admins, auditors and readers may read all that their routes show. */
 bool req_may_read(const struct req *r, const struct ws *ws, struct bytes path,
 		  const char *log_agent);

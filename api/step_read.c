@@ -182,7 +182,7 @@ static void on_log(void *ctx, int status, struct wire_msg *reply, const char *wh
 	g->log++;
 	if (g->log < 2) {
 		log_path(g, g->log);
-		files_open(g->ws, &g->call, bytes_str(g->path), 0, "", on_log, g);
+		files_open(g->ws, &g->call, MSG_ASKER_ALL, bytes_str(g->path), 0, "", on_log, g);
 		return;
 	}
 	req_json(g->r, 200, json_incref(g->json));
@@ -203,7 +203,7 @@ static void get(struct req *r, struct ws *ws)
 		return;
 	}
 	log_path(g, 0);
-	files_open(ws, &g->call, bytes_str(g->path), 0, "", on_log, g);
+	files_open(ws, &g->call, MSG_ASKER_ALL, bytes_str(g->path), 0, "", on_log, g);
 }
 
 void h_step_get(struct req *r)
@@ -283,7 +283,7 @@ static void log_file(struct req *r, struct ws *ws, int log)
 	}
 	g->log = log;
 	log_path(g, log);
-	files_open(ws, &g->call, bytes_str(g->path), 0, "", on_file, g);
+	files_open(ws, &g->call, MSG_ASKER_ALL, bytes_str(g->path), 0, "", on_file, g);
 }
 
 static void get_stdout(struct req *r, struct ws *ws)

@@ -23,6 +23,7 @@
 #define MSG_REQUEST_SIZE 129
 #define MSG_KEY_SIZE 33
 #define MSG_LANG_SIZE 16
+#define MSG_ASKER_ALL UINT32_MAX /* asked for nobody whom modes bind */
 
 /* Every reply's body begins so; replies without a struct of their own are exactly this. */
 struct msg_status {
@@ -211,7 +212,8 @@ struct msg_file_open {
 	char sha[SHA256_HEX_SIZE]; /* of a version asked for by hash, or "" */
 	char zero[7];
 	uint32_t path_len; /* the tail: the workspace path */
-	uint32_t zero2;
+	uint32_t
+		asker; /* the agent for whom: MSG_ASKER_ALL, or its block: what it may not read by mode is -EACCES */
 }; /* -ENOENT, -EISDIR (list it then), -EBUSY being written and no version yet, -ESTALE its bytes are pruned, -EAGAIN held by a hook */
 struct msg_file_open_reply {
 	struct msg_status s;
@@ -224,7 +226,9 @@ struct msg_file_open_reply {
 struct msg_dir_list {
 	uint32_t path_len;
 	uint32_t recursive;
-}; /* tail: path ("" the root). reply fd 0: memfd of struct msg_dirent + name, 8-aligned; -ENOENT, -ENOTDIR */
+	uint32_t asker; /* as of msg_file_open */
+	uint32_t zero;
+}; /* tail: path ("" the root). reply fd 0: memfd of struct msg_dirent + name, 8-aligned; -ENOENT, -ENOTDIR, -EACCES */
 struct msg_dirent {
 	uint64_t size;
 	int64_t mtime_ns;

@@ -281,11 +281,13 @@ int start_check(struct fs *fs, struct left *l, struct err *err)
 		if (born_ns < k.since_ns)
 			k.since_ns = born_ns;
 	}
-	r = walk_each(fs, fs->objects_fd, (struct bytes){ 0 }, WALK_ONE, add_object, &k);
+	r = walk_each(fs, WALK_AS_OWNER, fs->objects_fd, (struct bytes){ 0 }, WALK_ONE, add_object,
+		      &k);
 	if (r == 0 && k.objects)
 		qsort(k.object, k.objects, sizeof *k.object, by_number);
 	if (r == 0)
-		r = walk_each(fs, fs->data_fd, (struct bytes){ 0 }, WALK_ALL, check_file, &k);
+		r = walk_each(fs, WALK_AS_OWNER, fs->data_fd, (struct bytes){ 0 }, WALK_ALL,
+			      check_file, &k);
 	if (r == 0) {
 		name_missing(&k);
 		sweep_tasks(fs);

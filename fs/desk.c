@@ -75,6 +75,34 @@ static void finish(struct question *q)
 	free(q);
 }
 
+/* ---- for whom ---- */
+
+static uint32_t asker_uid(const struct fs *fs, uint32_t asker)
+{
+	if (asker == MSG_ASKER_ALL)
+		return WALK_AS_OWNER;
+	return ids_agent_uid(fs->uid_base, asker < IDS_AGENTS_MAX ? asker : IDS_AGENTS_MAX,
+			     IDS_UID_USER); /* one too high is nobody: -EACCES */
+}
+
+/* All files have the workspace's group, and so has every agent. */
+static bool mode_lets_read(const struct stat *st, uint32_t uid)
+{
+	return uid == WALK_AS_OWNER || (st->st_mode & (st->st_uid == uid ? S_IRUSR : S_IRGRP)) != 0;
+}
+
+/* By the modes of now: 0, -EACCES, -ENOENT. */
+static int may_read_now(struct fs *fs, uint32_t uid, struct bytes path)
+{
+	autofd fd = -1;
+	struct stat st;
+	int r = uid == WALK_AS_OWNER ? 0 : walk_open(fs, uid, fs->data_fd, path, &fd, &st);
+
+	if (r < 0 || uid == WALK_AS_OWNER || S_ISDIR(st.st_mode))
+		return r;
+	return mode_lets_read(&st, uid) ? 0 : -EACCES;
+}
+
 /* ---- FILE_OPEN ---- */
 
 /* What the record says of the file now. */
@@ -118,7 +146,7 @@ static int open_live(struct fs *fs, struct bytes path, int *ret_fd)
 {
 	autofd fd = -1;
 	struct stat st;
-	int r = walk_open(fs, fs->data_fd, path, &fd, &st);
+	int r = walk_open(fs, WALK_AS_OWNER, fs->data_fd, path, &fd, &st);
 
 	if (r < 0)
 		return r;
@@ -181,24 +209,37 @@ static void fill_reply(const struct msg_file_open *f, bool known, const struct k
 		ret->version = k->version;
 }
 
+static bool is_newest(bool known, const struct known *k, const char *hex)
+{
+	struct sha256 sha;
+
+	return known && k->has_sha && sha256_parse(hex, &sha) == 0 &&
+	       memcmp(&sha, &k->sha, sizeof sha) == 0;
+}
+
 static void file_run(struct fs *fs, struct job *job)
 {
 	struct question *q = (struct question *)job;
 	const struct msg_file_open *f = &q->u.file;
 	struct bytes path = bytes_of(q->path, q->path_len);
+	uint32_t uid = asker_uid(fs, f->asker);
 	struct msg_file_open_reply reply = { 0 };
 	autofd fd = -1;
 	struct known k;
 	struct stat st = { 0 };
-	bool known = look_up(fs, path, &k);
-	int r;
+	bool known = false;
+	int r = may_read_now(fs, uid, path);
 
-	if (f->sha[0])
-		r = open_by_sha(fs, &k, path, f->sha, &fd);
-	else
-		r = open_newest(fs, &k, known, path, f->version, &fd);
+	memset(&k, 0, sizeof k);
+	if (r == 0 || (r == -ENOENT && f->sha[0])) {
+		known = look_up(fs, path, &k);
+		r = f->sha[0] ? open_by_sha(fs, &k, path, f->sha, &fd)
+			      : open_newest(fs, &k, known, path, f->version, &fd);
+	}
 	if (r == 0 && fstat(fd, &st) < 0)
 		r = -errno;
+	if (r == 0 && f->sha[0] && !is_newest(known, &k, f->sha) && !mode_lets_read(&st, uid))
+		r = -EACCES; /* an older version has the mode it had */
 	if (r != 0) {
 		client_status(q->client, q->type, q->id, r, NULL);
 	} else {
@@ -266,8 +307,9 @@ static void dir_run(struct fs *fs, struct job *job)
 	int r;
 
 	buf_init(&l.out, LIST_MAX);
-	r = walk_each(fs, fs->data_fd, bytes_of(q->path, q->path_len),
-		      q->u.dir.recursive ? WALK_TREE : WALK_ONE, list_one, &l);
+	r = walk_each(fs, asker_uid(fs, q->u.dir.asker), fs->data_fd,
+		      bytes_of(q->path, q->path_len), q->u.dir.recursive ? WALK_TREE : WALK_ONE,
+		      list_one, &l);
 	if (r == 0)
 		r = fd_memfd("list", buf_view(&l.out), &fd);
 	if (r < 0)

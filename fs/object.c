@@ -18,7 +18,7 @@
 #include "fs/cred.h"
 #include "fs/quota.h"
 
-#define OBJECT_MODE 0440
+#define OBJECT_MODE 0440 /* of a copy; what agents may not read of each other stays so */
 #define TMP_SIZE 40
 #define COPY_CHUNK (64u * 1024 * 1024)
 #define BUF_SIZE (128u * 1024)
@@ -88,7 +88,7 @@ static int make_copy(struct fs *fs, uint32_t uid, int from, char tmp[TMP_SIZE], 
 		return r;
 	tmp_name(tmp);
 	fd = openat(fs->objects_fd, tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-		    OBJECT_MODE);
+		    OBJECT_MODE & (st.st_mode | S_IRUSR));
 	if (fd < 0)
 		return -errno;
 	r = copy_all(from, fd);

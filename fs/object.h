@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fs/object.h - objects/: bytes under the name of their SHA-256.
- * An object is a live file's inode, linked (then its mode is the file's, and its owner reads it), or a copy, 0440.
+ * An object is a live file's inode, linked (then its mode is the file's, and its owner reads it), or a copy, 0440, 0400 where only its
+ * owner may read the file.
  * What copy, link and store give is claimed (fs/claim.h): the caller drops that when its row has been put.
  * Not here: which file has which (fs/rec.h).
  * Thread: any that may wait for a copy.

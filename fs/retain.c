@@ -172,7 +172,8 @@ static void drop_logs(struct fs *fs)
 	logs = openat(fs->data_fd, "logs", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	o.logs_fd = logs;
 	if (logs >= 0)
-		(void)walk_each(fs, logs, (struct bytes){ 0 }, WALK_ONE, drop_log, &o);
+		(void)walk_each(fs, WALK_AS_OWNER, logs, (struct bytes){ 0 }, WALK_ONE, drop_log,
+				&o);
 	cred_own(fs);
 }
 

@@ -445,7 +445,7 @@ pid_t rig_spawn(struct fs_rig *r, const struct fs_step *s, uint32_t uid, const c
 
 int rig_open(struct fs_rig *r, const char *path, const char *sha, struct msg_file_open_reply *ret)
 {
-	struct msg_file_open q = { .path_len = (uint32_t)strlen(path) };
+	struct msg_file_open q = { .path_len = (uint32_t)strlen(path), .asker = MSG_ASKER_ALL };
 	int fd, e;
 	ssize_t n;
 
