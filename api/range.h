@@ -31,7 +31,4 @@ int time_parse(const char *text, int64_t *ret_ns);
 /* 'attachment; filename="a_b.csv"; filename*=UTF-8''a%20b.csv' for a name of any bytes. out: 64 + 4 * name.len bytes. */
 void content_disposition(struct bytes name, char *out);
 
-/* From the name's suffix; "application/octet-stream" where it is not known. */
-const char *media_of(struct bytes name);
-
 #endif

@@ -12,6 +12,7 @@
 #include "api/range.h"
 #include "core/clock.h"
 #include "core/fd.h"
+#include "core/media.h"
 #include "core/path.h"
 
 #define ETAG_SIZE (SHA256_HEX_SIZE + 16)
@@ -51,7 +52,7 @@ static void describe(struct MHD_Response *response, const struct sending *s)
 	content_disposition(s->name, line);
 	(void)response_header(response, "Content-Disposition", line);
 	(void)response_header(response, "Content-Type",
-			      s->media != NULL ? s->media : media_of(s->name));
+			      s->media != NULL ? s->media : media_type(s->name));
 	(void)response_header(response, "Content-Security-Policy", "sandbox; default-src 'none'");
 	if (s->sha[0] != '\0')
 		digest_header(response, s->sha);

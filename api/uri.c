@@ -7,17 +7,7 @@
 #include <stdlib.h>
 
 #include "api/utf8.h"
-
-static int hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
+#include "core/hash.h"
 
 /* Decode len bytes to out, NUL-terminated. 0 or -EINVAL. */
 static int decode(const char *p, size_t len, bool plus, char *out, size_t *ret_len, struct err *err)
@@ -28,8 +18,8 @@ static int decode(const char *p, size_t len, bool plus, char *out, size_t *ret_l
 		char c = p[i];
 
 		if (c == '%') {
-			int hi = i + 2 < len ? hex(p[i + 1]) : -1;
-			int lo = i + 2 < len ? hex(p[i + 2]) : -1;
+			int hi = i + 2 < len ? hex_digit(p[i + 1]) : -1;
+			int lo = i + 2 < len ? hex_digit(p[i + 2]) : -1;
 
 			if (hi < 0 || lo < 0)
 				return err_set(err, -EINVAL,

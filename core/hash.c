@@ -112,7 +112,7 @@ void sha256_hex(const struct sha256 *h, char out[SHA256_HEX_SIZE])
 	out[SHA256_HEX_LEN] = '\0';
 }
 
-static int digit(char c)
+int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -128,8 +128,8 @@ int sha256_parse(const char *hex, struct sha256 *ret)
 	struct sha256 h;
 
 	for (unsigned i = 0; i < SHA256_LEN; i++) {
-		int hi = digit(hex[2 * i]);
-		int lo = hi < 0 ? -1 : digit(hex[2 * i + 1]);
+		int hi = hex_digit(hex[2 * i]);
+		int lo = hi < 0 ? -1 : hex_digit(hex[2 * i + 1]);
 
 		if (lo < 0)
 			return -EINVAL;

@@ -32,6 +32,7 @@ void sha256_of(struct bytes data, struct sha256 *ret);
 /* From offset 0 to the end, by pread in 256 KiB pieces; the offset of fd stays. @ret_len bytes hashed; may be NULL. */
 must_check int sha256_fd(int fd, struct sha256 *ret, uint64_t *ret_len);
 
+int hex_digit(char c); /* its value, either case; -1: it is none */
 void sha256_hex(const struct sha256 *h, char out[SHA256_HEX_SIZE]); /* lower case */
 must_check int sha256_parse(const char *hex,
 			    struct sha256 *ret); /* exactly 64 digits, either case; -EINVAL */

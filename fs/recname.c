@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/media.h"
 #include "fs/emit.h"
-#include "fs/media.h"
 #include "fs/place.h"
 #include "fs/rec.h"
 #include "fs/rec_own.h"

@@ -16,6 +16,7 @@
 #include "api/spec.h"
 #include "api/uri.h"
 #include "api/utf8.h"
+#include "core/media.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -63,7 +64,7 @@ static void names(struct bytes b)
 	content_disposition(b, out);
 	require(strpbrk(out, "\r\n") == NULL);
 	free(out);
-	(void)media_of(b);
+	(void)media_type(b);
 }
 
 static void coded(struct bytes b)

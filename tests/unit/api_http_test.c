@@ -366,25 +366,6 @@ static void test_content_disposition_is_safe_for_any_name(void **state)
 	}
 }
 
-static void test_media_of_knows_suffixes(void **state)
-{
-	static const struct {
-		const char *name, *want;
-	} rows[] = { { "a.csv", "text/csv" },
-		     { "A.CSV", "text/csv" },
-		     { "a.tar.gz", "application/gzip" },
-		     { "csv", "application/octet-stream" },
-		     { "a.", "application/octet-stream" },
-		     { "", "application/octet-stream" },
-		     { "x.html", "text/html" } };
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++)
-		if (strcmp(media_of(bytes_str(rows[i].name)), rows[i].want) != 0)
-			fail_msg("row %zu: '%s' is %s", i, rows[i].name,
-				 media_of(bytes_str(rows[i].name)));
-}
-
 static void test_problem_of_maps_errnos(void **state)
 {
 	static const struct {
@@ -442,7 +423,6 @@ int main(void)
 		cmocka_unit_test(test_dates_go_both_ways),
 		cmocka_unit_test(test_time_parse_reads_rfc3339_and_seconds),
 		cmocka_unit_test(test_content_disposition_is_safe_for_any_name),
-		cmocka_unit_test(test_media_of_knows_suffixes),
 		cmocka_unit_test(test_problem_of_maps_errnos),
 	};
 

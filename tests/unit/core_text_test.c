@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/core_text_test.c - what people write and read: core/size.h, core/clock.h, core/id.h, core/hash.h, core/ids.h.
+ * tests/unit/core_text_test.c - what people write and read: core/size.h, core/clock.h, core/id.h, core/hash.h, core/ids.h,
+ * core/media.h.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,6 +18,7 @@
 #include "core/hash.h"
 #include "core/id.h"
 #include "core/ids.h"
+#include "core/media.h"
 #include "core/size.h"
 
 static void test_size_parse_table(void **state)
@@ -247,6 +249,47 @@ static void test_sha256_vectors_and_parse(void **state)
 	assert_int_equal(sha256_fd(-1, &back, NULL), -EBADF);
 }
 
+static void test_hex_digit_knows_both_cases_and_nothing_else(void **state)
+{
+	static const char all[] = "0123456789abcdef";
+
+	(void)state;
+	for (int c = 0; c < 256; c++) {
+		const char *at = c == 0 ? NULL : strchr(all, c >= 'A' && c <= 'F' ? c + 32 : c);
+		int want = at != NULL ? (int)(at - all) : -1;
+
+		if (hex_digit((char)c) != want)
+			fail_msg("byte %d is %d, not %d", c, hex_digit((char)c), want);
+	}
+}
+
+static void test_media_type_is_by_the_end_of_the_name(void **state)
+{
+	static const struct {
+		const char *path, *want;
+	} rows[] = {
+		{ "output/a.csv", "text/csv" },
+		{ "output/A.CSV", "text/csv" },
+		{ "output/x.tar.gz", "application/gzip" },
+		{ "page.html", "text/html" },
+		{ "q.sql", "application/sql" },
+		{ "rows.jsonl", "application/jsonl" },
+		{ "output/noend", "application/octet-stream" },
+		{ "output/d.csv/x", "application/octet-stream" },
+		{ "output/.csv", "text/csv" },
+		{ "output/x.", "application/octet-stream" },
+		{ "output/x.unknownsuffix", "application/octet-stream" },
+		{ "", "application/octet-stream" },
+		{ "csv", "application/octet-stream" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		if (strcmp(media_type(bytes_str(rows[i].path)), rows[i].want) != 0)
+			fail_msg("row %zu: '%s' is %s", i, rows[i].path,
+				 media_type(bytes_str(rows[i].path)));
+}
+
 static void test_ids_blocks_and_step_slots(void **state)
 {
 	static const struct {
@@ -289,6 +332,8 @@ int main(void)
 		cmocka_unit_test(test_id_text_and_parse_are_each_others_reverse),
 		cmocka_unit_test(test_id_parse_refuses_what_id_text_never_writes),
 		cmocka_unit_test(test_sha256_vectors_and_parse),
+		cmocka_unit_test(test_hex_digit_knows_both_cases_and_nothing_else),
+		cmocka_unit_test(test_media_type_is_by_the_end_of_the_name),
 		cmocka_unit_test(test_ids_blocks_and_step_slots),
 	};
 

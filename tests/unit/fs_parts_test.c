@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/fs_parts_test.c - small parts of garth-fs: media types, what a step has read, agents, sandboxes and steps, workers.
+ * tests/unit/fs_parts_test.c - small parts of garth-fs: what a step has read, agents, sandboxes and steps, workers.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -11,33 +11,8 @@
 #include <cmocka.h>
 
 #include "fs/agent.h"
-#include "fs/media.h"
 #include "fs/read.h"
 #include "fs/step.h"
-
-static void test_media_type_is_by_the_end_of_the_name(void **state)
-{
-	static const struct {
-		const char *path, *want;
-	} rows[] = {
-		{ "output/a.csv", "text/csv" },
-		{ "output/A.CSV", "text/csv" },
-		{ "output/x.tar.gz", "application/gzip" },
-		{ "output/noend", "application/octet-stream" },
-		{ "output/d.csv/x", "application/octet-stream" },
-		{ "output/.csv", "text/csv" },
-		{ "output/x.", "application/octet-stream" },
-		{ "output/x.unknownsuffix", "application/octet-stream" },
-		{ "", "application/octet-stream" },
-		{ "csv", "application/octet-stream" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-		if (strcmp(media_type(bytes_str(rows[i].path)), rows[i].want) != 0)
-			fail_msg("row %zu: '%s' is %s", i, rows[i].path,
-				 media_type(bytes_str(rows[i].path)));
-}
 
 static void test_readset_tells_each_once(void **state)
 {
@@ -183,7 +158,6 @@ static void test_sixty_five_living_steps_do_not_fit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_media_type_is_by_the_end_of_the_name),
 		cmocka_unit_test(test_readset_tells_each_once),
 		cmocka_unit_test(test_agents_get_blocks_in_order),
 		cmocka_unit_test_setup_teardown(test_sandbox_is_found_by_any_gid_of_its_block,

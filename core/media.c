@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fs/media.c - the media type of a file, by the end of its name.
+ * core/media.c - the media type of a file, by the end of its name.
  */
-#include "fs/media.h"
+#include "core/media.h"
 
 #include <string.h>
 #include <strings.h>
@@ -23,6 +23,7 @@ static const struct {
 	{ "js", "text/javascript" },
 	{ "py", "text/x-python" },
 	{ "sh", "application/x-sh" },
+	{ "sql", "application/sql" },
 	{ "c", "text/x-c" },
 	{ "h", "text/x-c" },
 	{ "json", "application/json" },

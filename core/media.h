@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fs/media.h - the media type of a file, by the end of its name alone (its bytes are an agent's and prove nothing).
+ * core/media.h - the media type of a file, by the end of its name alone (its bytes are an agent's and prove nothing).
  */
-#ifndef GARTH_FS_MEDIA_H
-#define GARTH_FS_MEDIA_H
+#ifndef GARTH_CORE_MEDIA_H
+#define GARTH_CORE_MEDIA_H
 
 #include "core/bytes.h"
 
