@@ -103,28 +103,14 @@ void op_symlink(fuse_req_t req, const char *text, fuse_ino_t parent, const char 
  * A file with several names is asked by each of them. So a link to another agent's file, put where its owner may not write, would
  * take the file from its owner, and book the refusals on the owner.
  */
-static bool owner_may_write(struct op *o, const struct place *to)
-{
-	struct question q = { .op = OP_WRITE, .path = place_bytes(to) };
-	struct node_look look;
-	struct verdict v;
-	uint32_t block;
-
-	node_look(o->fs->nodes, o->node, &look);
-	if (!ids_agent_of(o->fs->uid_base, look.uid, &block))
-		return false;
-	q.agent = agent_name(o->fs->agents, block);
-	if (block == o->who.agent || !q.agent)
-		return true;
-	policy_decide(o->who.policy, &q, &v);
-	return v.err == 0;
-}
-
 static int ask_link(struct op *o, const struct place *from, const struct place *to)
 {
+	struct node_look look;
+
 	if (place_apart(from, to))
 		return -EXDEV;
-	if (o->who.kind == WHO_AGENT && !owner_may_write(o, to))
+	node_look(o->fs->nodes, o->node, &look);
+	if (!place_owner_may_write(o->fs, &o->who, look.uid, to))
 		return -EPERM;
 	return quota_room_file(o->fs, o->who.uid);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/fd.h"
+#include "core/ids.h"
 #include "fs/cred.h"
 #include "fs/op.h"
 #include "fs/quota.h"
@@ -181,6 +182,40 @@ struct move {
 	struct place from_at, to_at;
 };
 
+/* Of something, and of what is below it where it is a folder. */
+static bool owners_may_write(const struct move *m, const struct subject *s,
+			     const struct place *from, const struct place *to)
+{
+	struct fs *fs = m->o->fs;
+	const struct who *w = &m->o->who;
+	uint64_t owners = 0;
+
+	if (!place_owner_may_write(fs, w, s->st.st_uid, to))
+		return false;
+	if (S_ISDIR(s->st.st_mode) && m->from_dir != m->to_dir)
+		owners = rec_owners_below(fs, place_bytes(from));
+	for (uint32_t block = 0; owners >> block != 0 && block < IDS_AGENTS_MAX; block++) {
+		uint32_t uid = ids_agent_uid(fs->uid_base, block, IDS_UID_USER);
+
+		if ((owners >> block & 1) && !place_owner_may_write(fs, w, uid, to))
+			return false;
+	}
+	return true;
+}
+
+/* EXDEV: `mv` then makes a copy, which is the caller's. */
+static int move_owners(const struct move *m)
+{
+	bool exchange = (m->flags & RENAME_EXCHANGE_FLAG) != 0;
+
+	if (!owners_may_write(m, &m->what, &m->from_at, &m->to_at))
+		return -EXDEV;
+	if (exchange && m->victim.fd >= 0 &&
+	    !owners_may_write(m, &m->victim, &m->to_at, &m->from_at))
+		return -EXDEV;
+	return 0;
+}
+
 static int move_prepare(struct move *m)
 {
 	struct fs *fs = m->o->fs;
@@ -202,7 +237,7 @@ static int move_prepare(struct move *m)
 	if (r < 0)
 		return r;
 	r = subject_of(fs, m->to_dir, m->to_held.fd, m->to, &m->victim);
-	return r == -ENOENT ? 0 : r;
+	return r == 0 || r == -ENOENT ? move_owners(m) : r;
 }
 
 static int move_act(struct move *m)

@@ -162,6 +162,24 @@ int place_ask2(struct fs *fs, const struct who *w, const struct ask *a, struct n
 	return r1 < 0 ? r1 : ask_search(fs, w, n2);
 }
 
+bool place_owner_may_write(struct fs *fs, const struct who *w, uint32_t owner,
+			   const struct place *to)
+{
+	struct question q = { .op = OP_WRITE, .path = place_bytes(to) };
+	struct verdict v;
+	uint32_t block;
+
+	if (w->kind != WHO_AGENT)
+		return true;
+	if (!ids_agent_of(fs->uid_base, owner, &block))
+		return false;
+	q.agent = agent_name(fs->agents, block);
+	if (block == w->agent || !q.agent)
+		return true;
+	policy_decide(w->policy, &q, &v);
+	return v.err == 0;
+}
+
 bool place_in_logs(struct fs *fs, const struct node *n)
 {
 	uint32_t uid;

@@ -65,6 +65,13 @@ must_check int place_ask2(struct fs *fs, const struct who *w, const struct ask *
 /* May attributes of n be cached by the kernel for everybody? */
 bool place_open_to_all(struct fs *fs, const struct node *n);
 
+/*
+ * May the agent that owns something go on writing it when w has put it at `to`? Else w would take it from its owner, and book
+ * the refusals on the owner. True for what is w's agent's own.
+ */
+bool place_owner_may_write(struct fs *fs, const struct who *w, uint32_t owner,
+			   const struct place *to);
+
 /* Is n in logs/ (not logs/ itself)? */
 bool place_in_logs(struct fs *fs, const struct node *n);
 

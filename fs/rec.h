@@ -109,6 +109,9 @@ bool rec_is_only_name(
 	struct recs *r,
 	struct rec *c); /* has it one name, or none? Whatever links objects/ has of it */
 
+/* Whose files are at or below a folder: a bit for each agent's block. Takes the lock; looks at all names. */
+uint64_t rec_owners_below(struct fs *fs, struct bytes dir);
+
 /* Names, for fs/track.c: under the lock. The events (EV_CHANGE, EV_VERSION of the new name) are put here. */
 must_check int rec_linked(struct fs *fs, const struct who *w, struct rec *c, struct bytes from,
 			  struct bytes to);

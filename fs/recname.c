@@ -3,6 +3,7 @@
  * fs/recname.c - the names in the record: links, removals, renames, and the rows that they make.
  * Not here: who is writing (fs/rec.c).
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -233,6 +234,22 @@ static bool is_within(const struct rname *m, struct bytes dir)
 {
 	return m->len >= dir.len && memcmp(m->path, dir.p, dir.len) == 0 &&
 	       (m->len == dir.len || m->path[dir.len] == '/');
+}
+
+uint64_t rec_owners_below(struct fs *fs, struct bytes dir)
+{
+	struct recs *r = fs->recs;
+	uint64_t owners = 0;
+	uint32_t block;
+
+	static_assert(IDS_AGENTS_MAX <= 64, "a bit for each agent");
+	recs_lock(r);
+	for (uint32_t i = 0; i < r->path_buckets; i++)
+		for (const struct rname *m = r->by_path[i]; m; m = m->chain)
+			if (is_within(m, dir) && ids_agent_of(fs->uid_base, m->rec->uid, &block))
+				owners |= (uint64_t)1 << block;
+	recs_unlock(r);
+	return owners;
 }
 
 struct moves {

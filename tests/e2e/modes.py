@@ -109,6 +109,35 @@ def test_other_roles_read_as_before():
         assert server.http("GET", F + "output/secret?version=1", key=k)[0] == 200, role
 
 
+def test_a_move_takes_nothing_from_its_owner():
+    do("b", "os.mkdir('output/d'); open('output/d/f', 'w').write('1'); open('output/g', 'w').write('1')")
+    a = do("a", """
+import ctypes, errno, shutil
+def why(fn, *args):
+    try:
+        fn(*args)
+        return 'ok'
+    except OSError as e:
+        return errno.errorcode[e.errno]
+def exchange(x, y):
+    if ctypes.CDLL(None, use_errno=True).syscall(316 if os.uname().machine == 'x86_64' else 276, -100, x.encode(), -100, y.encode(), 2) != 0:
+        raise OSError(ctypes.get_errno(), 'exchange')
+open('agents/a/mine', 'w').write('m')
+os.mkdir('output/mine')
+print(why(os.rename, 'output/d', 'agents/a/d'), why(os.rename, 'output/g', 'agents/a/g'), why(exchange, 'agents/a/mine', 'output/g'),
+      why(os.rename, 'output/g', 'output/h'), why(os.rename, 'output/d', 'output/e'), why(os.rename, 'output/mine', 'agents/a/dir'),
+      why(os.rename, 'output/h', 'output/e/h'), why(shutil.move, 'output/e/h', 'agents/a/copy'))
+""")
+    assert a["stdout"].split() == ["EXDEV", "EXDEV", "EXDEV", "ok", "ok", "ok", "ok", "ok"], a["stdout"]
+    do("a", "os.mkdir('output/ours'); os.chmod('output/ours', 0o775)")
+    do("b", "open('output/ours/f', 'w').write('1')")
+    a = do("a", "try: os.rename('output/ours', 'agents/a/ours')\nexcept OSError as e: print(e.errno)")
+    assert a["stdout"].strip() == "18", a["stdout"]  # EXDEV: what is in it would be taken too
+    b = do("b", "open('output/e/f', 'a').write('2')")
+    assert not b["violations"], b
+    assert server.get("w", "agents/a/copy") == b"1"
+
+
 def test_the_record_verifies():
     assert server.verify("w")["ok"]
 
@@ -116,4 +145,4 @@ def test_the_record_verifies():
 run(test_setup, test_what_is_open_is_given, test_a_file_of_another_that_is_0600_is_refused, test_what_is_in_a_0700_folder_is_refused,
     test_a_folder_without_read_is_not_listed_and_its_files_are_read, test_a_recursive_listing_passes_over_what_is_closed,
     test_an_older_version_has_the_mode_it_had, test_a_version_of_a_file_that_is_gone_has_the_mode_it_had, test_other_roles_read_as_before,
-    test_the_record_verifies)
+    test_a_move_takes_nothing_from_its_owner, test_the_record_verifies)
