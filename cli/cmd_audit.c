@@ -109,7 +109,6 @@ static int audit_verify(int argc, char **argv)
 				     0,
 				     1,
 				     false };
-	autoclient c = NULL;
 	autojson j = NULL;
 	struct addr a;
 	char **args;
@@ -121,11 +120,8 @@ static int audit_verify(int argc, char **argv)
 		return verify_folder(args[0], as_json);
 	if (!ws)
 		return opts_wrong(&u, "-w/--workspace or DIR is needed");
-	r = client_start(&c);
-	if (r != EXIT_OK)
-		return r;
 	addr_begin(&a, ws, "/audit/verify");
-	r = client_call(c, "GET", addr_str(&a), NULL, &j);
+	r = client_once("GET", addr_str(&a), NULL, &j);
 	return r == EXIT_OK ? tell(j, as_json) : r;
 }
 

@@ -11,6 +11,7 @@
 #include "cli/addr.h"
 #include "cli/cmd.h"
 #include "cli/exit.h"
+#include "cli/listing.h"
 #include "cli/local.h"
 #include "cli/opts.h"
 #include "cli/print.h"
@@ -66,7 +67,6 @@ int cmd_init(int argc, char **argv)
 				     1,
 				     1,
 				     false };
-	autoclient c = NULL;
 	autojson j = NULL;
 	autobuf policy;
 	char **args;
@@ -79,10 +79,7 @@ int cmd_init(int argc, char **argv)
 	if (r == EXIT_OK && policy_file)
 		r = local_read(policy_file, &policy);
 	if (r == EXIT_OK)
-		r = client_start(&c);
-	if (r == EXIT_OK)
-		r = client_call(c, "POST", "/v1/workspaces", init_body(args[0], &agents, &policy),
-				&j);
+		r = client_once("POST", "/v1/workspaces", init_body(args[0], &agents, &policy), &j);
 	if (r != EXIT_OK)
 		return r;
 	if (as_json)
@@ -120,7 +117,6 @@ int cmd_rm(int argc, char **argv)
 		NULL, opts, 1,
 		1,    false
 	};
-	autoclient c = NULL;
 	struct addr a;
 	char **args;
 	int n, r = opts_parse(&u, argc, argv, &args, &n);
@@ -130,12 +126,10 @@ int cmd_rm(int argc, char **argv)
 	r = check_names(&u, args[0], NULL);
 	if (r == EXIT_OK && !yes)
 		r = sure(&u, args[0]);
-	if (r == EXIT_OK)
-		r = client_start(&c);
 	if (r != EXIT_OK)
 		return r;
 	addr_begin(&a, args[0], "");
-	return client_call(c, "DELETE", addr_str(&a), NULL, NULL);
+	return client_once("DELETE", addr_str(&a), NULL, NULL);
 }
 
 static int agent_add(int argc, char **argv)
@@ -149,7 +143,6 @@ static int agent_add(int argc, char **argv)
 		NULL,        opts,     1,
 		1,           false
 	};
-	autoclient c = NULL;
 	struct err err = { 0 };
 	struct addr a;
 	char **args;
@@ -159,15 +152,23 @@ static int agent_add(int argc, char **argv)
 		return r;
 	if (ident_check(args[0], "agent", &err) < 0)
 		return opts_wrong(&u, "'%s': %s", args[0], err.msg);
-	r = client_start(&c);
-	if (r != EXIT_OK)
-		return r;
 	addr_begin(&a, ws, "/agents");
-	return client_call(c, "POST", addr_str(&a), json_pack("{s:s}", "name", args[0]), NULL);
+	return client_once("POST", addr_str(&a), json_pack("{s:s}", "name", args[0]), NULL);
+}
+
+static void agent_line(struct table *t, const json_t *item)
+{
+	const char *name =
+		json_is_string(item) ? json_string_value(item) : field_text(item, "name");
+
+	(void)t;
+	print_safe(stdout, name ? name : "-");
+	(void)fputc('\n', stdout);
 }
 
 static int agent_ls(int argc, char **argv)
 {
+	static const struct listing list = { NULL, agent_line };
 	const char *ws = NULL;
 	bool as_json = false;
 	const struct opt opts[] = {
@@ -178,32 +179,14 @@ static int agent_ls(int argc, char **argv)
 	const struct opt_usage u = { "agent ls", "-w W", "List the agents of a workspace.",
 				     NULL,       opts,   0,
 				     0,          false };
-	autoclient c = NULL;
-	autojson items = NULL;
 	struct addr a;
 	char **args;
 	int n, r = opts_parse(&u, argc, argv, &args, &n);
 
 	if (r != OPTS_DONE)
 		return r;
-	r = client_start(&c);
-	if (r != EXIT_OK)
-		return r;
 	addr_begin(&a, ws, "/agents");
-	r = client_list(c, addr_str(&a), 0, &items);
-	if (r != EXIT_OK)
-		return r;
-	if (as_json)
-		return print_done(print_items(items));
-	for (size_t i = 0; i < json_array_size(items); i++) {
-		const json_t *item = json_array_get(items, i);
-		const char *name =
-			json_is_string(item) ? json_string_value(item) : field_text(item, "name");
-
-		print_safe(stdout, name ? name : "-");
-		(void)fputc('\n', stdout);
-	}
-	return print_done(EXIT_OK);
+	return listing_run(&list, &a, 0, as_json);
 }
 
 int cmd_agent(int argc, char **argv)

@@ -8,6 +8,7 @@
 #include "cli/addr.h"
 #include "cli/cmd.h"
 #include "cli/exit.h"
+#include "cli/listing.h"
 #include "cli/opts.h"
 #include "cli/print.h"
 #include "cli/sub.h"
@@ -81,7 +82,6 @@ static int key_create(int argc, char **argv)
 		0,
 		false
 	};
-	autoclient c = NULL;
 	autojson j = NULL;
 	char **args;
 	int n, r = opts_parse(&u, argc, argv, &args, &n);
@@ -90,10 +90,8 @@ static int key_create(int argc, char **argv)
 		return r;
 	role = role_of(name);
 	r = role_check(&u, role, name, ws, agent);
-	if (r == EXIT_OK)
-		r = client_start(&c);
 	if (r == EXIT_OK && role)
-		r = client_call(c, "POST", "/v1/keys", key_body(role, ws, agent, label), &j);
+		r = client_once("POST", "/v1/keys", key_body(role, ws, agent, label), &j);
 	if (r != EXIT_OK)
 		return r;
 	if (as_json)
@@ -105,10 +103,22 @@ static int key_create(int argc, char **argv)
 	return print_done(EXIT_OK);
 }
 
+static const char *const heads[] = { "ID", "ROLE", "WORKSPACE", "AGENT", "CREATED", "LABEL", NULL };
+
+static void row(struct table *t, const json_t *k)
+{
+	const char *made = json_object_get(k, "created_at") ? "created_at" : "created";
+	char at[NUMBER_TEXT_SIZE];
+	const char *cells[] = { field_text(k, "id"),        field_text(k, "role"),
+				field_text(k, "workspace"), field_text(k, "agent"),
+				field_time(k, made, at),    field_text(k, "label") };
+
+	table_row(t, COLOR_NONE, cells);
+}
+
 static int key_ls(int argc, char **argv)
 {
-	static const char *const heads[] = { "ID",      "ROLE",  "WORKSPACE", "AGENT",
-					     "CREATED", "LABEL", NULL };
+	static const struct listing list = { heads, row };
 	bool as_json = false;
 	const struct opt opts[] = { { OPT_FLAG, 0, "json", NULL, "print JSON", &as_json, false },
 				    { 0 } };
@@ -117,38 +127,14 @@ static int key_ls(int argc, char **argv)
 		NULL,     opts, 0,
 		0,        false
 	};
-	autoclient c = NULL;
-	autojson items = NULL;
-	autotable t;
+	struct addr a;
 	char **args;
 	int n, r = opts_parse(&u, argc, argv, &args, &n);
 
-	table_init(&t, heads);
 	if (r != OPTS_DONE)
 		return r;
-	r = client_start(&c);
-	if (r == EXIT_OK)
-		r = client_list(c, "/v1/keys", 0, &items);
-	if (r != EXIT_OK)
-		return r;
-	if (as_json)
-		return print_done(print_items(items));
-	for (size_t i = 0; i < json_array_size(items); i++) {
-		const json_t *k = json_array_get(items, i);
-		char at[NUMBER_TEXT_SIZE];
-		const char *cells[] = {
-			field_text(k, "id"),
-			field_text(k, "role"),
-			field_text(k, "workspace"),
-			field_text(k, "agent"),
-			field_time(k, json_object_get(k, "created_at") ? "created_at" : "created",
-				   at),
-			field_text(k, "label")
-		};
-
-		table_row(&t, COLOR_NONE, cells);
-	}
-	return print_done(table_print(&t, stdout));
+	addr_begin(&a, NULL, "/v1/keys");
+	return listing_run(&list, &a, 0, as_json);
 }
 
 static int key_rm(int argc, char **argv)
@@ -158,7 +144,6 @@ static int key_rm(int argc, char **argv)
 		"key rm", "ID", "Delete an API key: it opens nothing from now on.", NULL, opts, 1,
 		1,        false
 	};
-	autoclient c = NULL;
 	struct addr a;
 	char **args;
 	int n, r = opts_parse(&u, argc, argv, &args, &n);
@@ -167,12 +152,9 @@ static int key_rm(int argc, char **argv)
 		return r;
 	if (!*args[0])
 		return opts_wrong(&u, "ID is empty");
-	r = client_start(&c);
-	if (r != EXIT_OK)
-		return r;
 	addr_begin(&a, NULL, "/v1/keys");
 	addr_part(&a, args[0]);
-	return client_call(c, "DELETE", addr_str(&a), NULL, NULL);
+	return client_once("DELETE", addr_str(&a), NULL, NULL);
 }
 
 int cmd_key(int argc, char **argv)

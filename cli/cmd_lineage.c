@@ -75,7 +75,6 @@ int cmd_lineage(int argc, char **argv)
 				     1,
 				     1,
 				     false };
-	autoclient c = NULL;
 	autojson j = NULL;
 	char path[ZONE_PATH_SIZE];
 	struct err err = { 0 };
@@ -90,13 +89,10 @@ int cmd_lineage(int argc, char **argv)
 		return r;
 	if (zone_path(args[0], path, &err) < 0 || !*path)
 		return opts_wrong(&u, "'%s': %s", args[0], *err.msg ? err.msg : "a file is needed");
-	r = client_start(&c);
-	if (r != EXIT_OK)
-		return r;
 	addr_begin(&a, l.ws, "/lineage");
 	addr_arg(&a, "path", path);
 	addr_arg(&a, "version", l.version);
 	addr_arg(&a, "direction", l.down ? "downstream" : "upstream");
-	r = client_call(c, "GET", addr_str(&a), NULL, &j);
+	r = client_once("GET", addr_str(&a), NULL, &j);
 	return r == EXIT_OK ? print_done(show(j, path, &l)) : r;
 }

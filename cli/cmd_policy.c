@@ -184,7 +184,6 @@ static int policy_explain(int argc, char **argv)
 				     2,
 				     2,
 				     false };
-	autoclient c = NULL;
 	autojson j = NULL;
 	struct err err = { 0 };
 	struct addr a;
@@ -195,14 +194,11 @@ static int policy_explain(int argc, char **argv)
 		return r;
 	if (path_check(bytes_str(args[1]), &err) < 0)
 		return opts_wrong(&u, "'%s': %s", args[1], err.msg);
-	r = client_start(&c);
-	if (r != EXIT_OK)
-		return r;
 	addr_begin(&a, ws, "/policy/explain");
 	addr_arg(&a, "agent", agent);
 	addr_arg(&a, "op", args[0]);
 	addr_arg(&a, "path", args[1]);
-	r = client_call(c, "GET", addr_str(&a), NULL, &j);
+	r = client_once("GET", addr_str(&a), NULL, &j);
 	if (r != EXIT_OK)
 		return r;
 	return as_json ? print_done(print_json(j)) : explained(j, agent, args[0], args[1]);

@@ -12,11 +12,11 @@
 #include "cli/cmd.h"
 #include "cli/exit.h"
 #include "cli/find.h"
+#include "cli/listing.h"
 #include "cli/opts.h"
 #include "cli/print.h"
 #include "cli/sub.h"
 #include "core/fd.h"
-#include "core/id.h"
 
 /* How it ended, or that it did not yet. */
 static const char *end_of(const json_t *s)
@@ -36,28 +36,24 @@ static enum color color_of(const json_t *s)
 									       : COLOR_YELLOW;
 }
 
-static int running(struct client *c, const char *ws, json_t *all)
+static const char *const ps_heads[] = { "STEP",    "WORKSPACE", "AGENT", "STATE",
+					"STARTED", "SANDBOX",   "JOB",   NULL };
+
+static void ps_row(struct table *t, const json_t *s)
 {
-	autojson names = NULL;
-	struct addr a;
-	int r = find_workspaces(c, ws, &names);
+	char at[NUMBER_TEXT_SIZE];
+	const char *cells[] = {
+		field_text(s, "step"),  field_text(s, "workspace"),      field_text(s, "agent"),
+		field_text(s, "state"), field_time(s, "started_at", at), field_text(s, "sandbox"),
+		field_text(s, "job")
+	};
 
-	for (size_t i = 0; r == EXIT_OK && i < json_array_size(names); i++) {
-		autojson items = NULL;
-
-		addr_begin(&a, json_string_value(json_array_get(names, i)), "/steps");
-		addr_arg(&a, "state", "open");
-		r = client_list(c, addr_str(&a), 0, &items);
-		if (r == EXIT_OK)
-			(void)json_array_extend(all, items);
-	}
-	return r;
+	table_row(t, COLOR_NONE, cells);
 }
 
 int cmd_ps(int argc, char **argv)
 {
-	static const char *const heads[] = { "STEP",    "WORKSPACE", "AGENT", "STATE",
-					     "STARTED", "SANDBOX",   "JOB",   NULL };
+	static const struct listing list = { ps_heads, ps_row };
 	const char *ws = NULL;
 	bool as_json = false;
 	const struct opt opts[] = {
@@ -67,55 +63,10 @@ int cmd_ps(int argc, char **argv)
 	};
 	const struct opt_usage u = { "ps", "[-w W]", "List the steps that run.", NULL, opts, 0,
 				     0,    false };
-	autoclient c = NULL;
-	autojson all = json_array();
-	autotable t;
 	char **args;
 	int n, r = opts_parse(&u, argc, argv, &args, &n);
 
-	table_init(&t, heads);
-	if (r != OPTS_DONE)
-		return r;
-	r = client_start(&c);
-	if (r == EXIT_OK)
-		r = running(c, ws, all);
-	if (r != EXIT_OK)
-		return r;
-	if (as_json)
-		return print_done(print_items(all));
-	for (size_t i = 0; i < json_array_size(all); i++) {
-		const json_t *s = json_array_get(all, i);
-		char at[NUMBER_TEXT_SIZE];
-		const char *cells[] = { field_text(s, "step"),
-					field_text(s, "workspace"),
-					field_text(s, "agent"),
-					field_text(s, "state"),
-					field_time(s, "started_at", at),
-					field_text(s, "sandbox"),
-					field_text(s, "job") };
-
-		table_row(&t, COLOR_NONE, cells);
-	}
-	return print_done(table_print(&t, stdout));
-}
-
-/* What kill and logs begin with: the step's id checked, its workspace found, the address of it. */
-static int of_step(struct client **c, const char *ws, const char *step, struct addr *a)
-{
-	char where[IDENT_SIZE];
-	uint64_t id;
-	int r;
-
-	if (id_parse(ID_STEP, step, &id) < 0)
-		return find_none("step", ID_STEP, step);
-	r = client_start(c);
-	if (r == EXIT_OK)
-		r = find_item(*c, ws, "steps", step, where, NULL);
-	if (r != EXIT_OK)
-		return r;
-	addr_begin(a, where, "/steps");
-	addr_part(a, step);
-	return EXIT_OK;
+	return r == OPTS_DONE ? listing_run_each(&list, ws, "/steps", "open", as_json) : r;
 }
 
 int cmd_kill(int argc, char **argv)
@@ -134,7 +85,7 @@ int cmd_kill(int argc, char **argv)
 
 	if (r != OPTS_DONE)
 		return r;
-	r = of_step(&c, ws, args[0], &a);
+	r = find_item(&c, &find_step, ws, args[0], &a, NULL);
 	return r == EXIT_OK ? client_call(c, "DELETE", addr_str(&a), NULL, NULL) : r;
 }
 
@@ -173,7 +124,7 @@ int cmd_logs(int argc, char **argv)
 
 	if (r != OPTS_DONE)
 		return r;
-	r = of_step(&c, ws, args[0], &a);
+	r = find_item(&c, &find_step, ws, args[0], &a, NULL);
 	if (r != EXIT_OK)
 		return r;
 	addr_part(&a, errors ? "stderr" : "stdout");
@@ -189,6 +140,10 @@ int cmd_logs(int argc, char **argv)
 						    "the connection broke before the log ended" });
 	return EXIT_OK;
 }
+
+static const char *const steps_heads[] = { "STEP",     "AGENT",   "KIND",     "END",
+					   ">EXIT",    "STARTED", ">WALL MS", ">FILES",
+					   ">REFUSED", "JOB",     NULL };
 
 static void steps_row(struct table *t, const json_t *s)
 {
@@ -210,9 +165,7 @@ static void steps_row(struct table *t, const json_t *s)
 
 int cmd_steps(int argc, char **argv)
 {
-	static const char *const heads[] = { "STEP",     "AGENT",   "KIND",     "END",
-					     ">EXIT",    "STARTED", ">WALL MS", ">FILES",
-					     ">REFUSED", "JOB",     NULL };
+	static const struct listing list = { steps_heads, steps_row };
 	const char *ws = NULL, *agent = NULL, *job = NULL;
 	uint64_t limit = 0;
 	bool as_json = false;
@@ -228,28 +181,14 @@ int cmd_steps(int argc, char **argv)
 		"steps", "-w W", "List the steps of a workspace, the newest first.", NULL, opts, 0,
 		0,       false
 	};
-	autoclient c = NULL;
-	autojson items = NULL;
-	autotable t;
 	struct addr a;
 	char **args;
 	int n, r = opts_parse(&u, argc, argv, &args, &n);
 
-	table_init(&t, heads);
 	if (r != OPTS_DONE)
-		return r;
-	r = client_start(&c);
-	if (r != EXIT_OK)
 		return r;
 	addr_begin(&a, ws, "/steps");
 	addr_arg(&a, "agent", agent);
 	addr_arg(&a, "job", job);
-	r = client_list(c, addr_str(&a), limit, &items);
-	if (r != EXIT_OK)
-		return r;
-	if (as_json)
-		return print_done(print_items(items));
-	for (size_t i = 0; i < json_array_size(items); i++)
-		steps_row(&t, json_array_get(items, i));
-	return print_done(table_print(&t, stdout));
+	return listing_run(&list, &a, limit, as_json);
 }

@@ -10,10 +10,10 @@
 #include "cli/cmd.h"
 #include "cli/exit.h"
 #include "cli/find.h"
+#include "cli/listing.h"
 #include "cli/opts.h"
 #include "cli/print.h"
 #include "cli/sub.h"
-#include "core/id.h"
 #include "core/size.h"
 
 #define SHORT_SHA 12
@@ -204,18 +204,13 @@ int cmd_step(int argc, char **argv)
 	};
 	autoclient c = NULL;
 	autojson j = NULL;
-	char where[IDENT_SIZE];
-	uint64_t id;
+	struct addr a;
 	char **args;
 	int n, r = opts_parse(&u, argc, argv, &args, &n);
 
 	if (r != OPTS_DONE)
 		return r;
-	if (id_parse(ID_STEP, args[0], &id) < 0)
-		return find_none("step", ID_STEP, args[0]);
-	r = client_start(&c);
-	if (r == EXIT_OK)
-		r = find_item(c, ws, "steps", args[0], where, &j);
+	r = find_item(&c, &find_step, ws, args[0], &a, &j);
 	if (r != EXIT_OK)
 		return r;
 	if (as_json)
@@ -223,6 +218,9 @@ int cmd_step(int argc, char **argv)
 	show(j);
 	return print_done(EXIT_OK);
 }
+
+static const char *const violation_heads[] = { "AT",    "AGENT", "STEP",   "OP", "PATH",
+					       "ERRNO", "RULE",  ">COUNT", NULL };
 
 static void violation_row(struct table *t, const json_t *v)
 {
@@ -243,8 +241,7 @@ static void violation_row(struct table *t, const json_t *v)
 
 int cmd_violations(int argc, char **argv)
 {
-	static const char *const heads[] = { "AT",    "AGENT", "STEP",   "OP", "PATH",
-					     "ERRNO", "RULE",  ">COUNT", NULL };
+	static const struct listing list = { violation_heads, violation_row };
 	const char *ws = NULL, *agent = NULL, *step = NULL;
 	uint64_t limit = 0;
 	bool as_json = false;
@@ -264,28 +261,14 @@ int cmd_violations(int argc, char **argv)
 				     0,
 				     0,
 				     false };
-	autoclient c = NULL;
-	autojson items = NULL;
-	autotable t;
 	struct addr a;
 	char **args;
 	int n, r = opts_parse(&u, argc, argv, &args, &n);
 
-	table_init(&t, heads);
 	if (r != OPTS_DONE)
-		return r;
-	r = client_start(&c);
-	if (r != EXIT_OK)
 		return r;
 	addr_begin(&a, ws, "/violations");
 	addr_arg(&a, "agent", agent);
 	addr_arg(&a, "step", step);
-	r = client_list(c, addr_str(&a), limit, &items);
-	if (r != EXIT_OK)
-		return r;
-	if (as_json)
-		return print_done(print_items(items));
-	for (size_t i = 0; i < json_array_size(items); i++)
-		violation_row(&t, json_array_get(items, i));
-	return print_done(table_print(&t, stdout));
+	return listing_run(&list, &a, limit, as_json);
 }

@@ -6,10 +6,14 @@
 
 #include <stdio.h>
 
-#include "cli/addr.h"
 #include "cli/exit.h"
 #include "cli/print.h"
 #include "cli/sub.h"
+#include "core/id.h"
+#include "core/path.h"
+
+const struct find_kind find_step = { "step", ID_STEP, "steps" };
+const struct find_kind find_sandbox = { "sandbox", ID_SANDBOX, "sandboxes" };
 
 int find_workspaces(struct client *c, const char *ws, json_t **ret)
 {
@@ -36,20 +40,15 @@ int find_workspaces(struct client *c, const char *ws, json_t **ret)
 }
 
 /* Ask one workspace; *ret stays NULL where it has no such thing. With `only`, that is said as the server says it. */
-static int ask(struct client *c, const char *ws, const char *what, const char *id, bool only,
-	       json_t **ret)
+static int ask(struct client *c, const struct addr *a, bool only, json_t **ret)
 {
-	struct addr a;
-	struct request q = { .method = "GET", .headers = { "Accept: application/json" } };
+	struct request q = { .method = "GET",
+			     .path = addr_str(a),
+			     .headers = { "Accept: application/json" } };
 	autoanswer answer = { 0 };
 	struct err err = { 0 };
-	int r;
+	int r = client_ask(c, &q, &answer, &err);
 
-	addr_begin(&a, ws, "");
-	addr_part(&a, what);
-	addr_part(&a, id);
-	q.path = addr_str(&a);
-	r = client_ask(c, &q, &answer, &err);
 	if (r < 0)
 		return client_broken(r, &err);
 	if (!only && (answer.status == 404 || answer.status == 403))
@@ -61,37 +60,46 @@ static int ask(struct client *c, const char *ws, const char *what, const char *i
 		    : client_broken(-EBADMSG, &(struct err){ -EBADMSG, "the answer is no JSON" });
 }
 
-int find_none(const char *kind, const char *prefix, const char *text)
+static int no_id(const struct find_kind *kind, const char *text)
 {
-	(void)fprintf(stderr, "garth: there is no %s ", kind);
+	(void)fprintf(stderr, "garth: there is no %s ", kind->name);
 	print_safe(stderr, text);
-	(void)fprintf(stderr, ": an id is %s and 13 letters and digits\n", prefix);
+	(void)fprintf(stderr, ": an id is %s and 13 letters and digits\n", kind->prefix);
 	return EXIT_NOT_FOUND;
 }
 
-int find_item(struct client *c, const char *ws, const char *what, const char *id,
-	      char ret_ws[IDENT_SIZE], json_t **ret_item)
+static int nowhere(const char *id)
+{
+	(void)fputs("garth: there is no ", stderr);
+	print_safe(stderr, id);
+	(void)fputs(" in any workspace that this key can see\n", stderr);
+	return EXIT_NOT_FOUND;
+}
+
+int find_item(struct client **ret, const struct find_kind *kind, const char *ws, const char *id,
+	      struct addr *ret_addr, json_t **ret_item)
 {
 	autojson names = NULL;
-	json_t *found = NULL;
-	int r = find_workspaces(c, ws, &names);
+	autojson found = NULL;
+	uint64_t number;
+	int r;
 
+	if (id_parse(kind->prefix, id, &number) < 0)
+		return no_id(kind, id);
+	r = client_start(ret);
+	if (r == EXIT_OK)
+		r = find_workspaces(*ret, ws, &names);
 	for (size_t i = 0; r == EXIT_OK && !found && i < json_array_size(names); i++) {
-		(void)snprintf(ret_ws, IDENT_SIZE, "%s",
-			       json_string_value(json_array_get(names, i)));
-		r = ask(c, ret_ws, what, id, ws != NULL, &found);
+		addr_begin(ret_addr, json_string_value(json_array_get(names, i)), "");
+		addr_part(ret_addr, kind->folder);
+		addr_part(ret_addr, id);
+		r = ask(*ret, ret_addr, ws != NULL, &found);
 	}
 	if (r != EXIT_OK)
 		return r;
-	if (!found) {
-		(void)fputs("garth: there is no ", stderr);
-		print_safe(stderr, id);
-		(void)fputs(" in any workspace that this key can see\n", stderr);
-		return EXIT_NOT_FOUND;
-	}
+	if (!found)
+		return nowhere(id);
 	if (ret_item)
-		*ret_item = found;
-	else
-		json_decref(found);
+		*ret_item = json_incref(found);
 	return EXIT_OK;
 }

@@ -6,18 +6,20 @@
 #ifndef GARTH_CLI_FIND_H
 #define GARTH_CLI_FIND_H
 
+#include "cli/addr.h"
 #include "cli/client.h"
-#include "core/path.h"
+
+struct find_kind {
+	const char *name, *prefix, *folder;
+};
+extern const struct find_kind find_step, find_sandbox;
 
 /*
- * The workspace of WHAT ("steps", "sandboxes") / ID. @ws where it is given: taken as it is. EXIT_OK, EXIT_NOT_FOUND (said), or another exit
- * code. *ret_item, where it is not NULL and the workspace was looked for or not, is the object.
+ * What a command of one thing begins with: the id is checked, a client started, the thing's workspace found. @ws where it is given: taken as it
+ * is. EXIT_OK and the address of it, EXIT_NOT_FOUND (said), or another exit code. *ret_item, where ret_item is not NULL, is the object.
  */
-must_check int find_item(struct client *c, const char *ws, const char *what, const char *id,
-			 char ret_ws[IDENT_SIZE], json_t **ret_item);
-
-/* Says that `text` is no id of that kind; EXIT_NOT_FOUND. */
-int find_none(const char *kind, const char *prefix, const char *text);
+must_check int find_item(struct client **ret, const struct find_kind *kind, const char *ws,
+			 const char *id, struct addr *ret_addr, json_t **ret_item);
 
 /* Names of all workspaces that the key can see, as an array of strings; or just ws, where it is given. */
 must_check int find_workspaces(struct client *c, const char *ws, json_t **ret);

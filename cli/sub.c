@@ -43,6 +43,17 @@ int client_start(struct client **ret)
 	return r < 0 ? client_broken(r, &err) : EXIT_OK;
 }
 
+int client_once(const char *method, const char *path, json_t *body, json_t **ret)
+{
+	autoclient c = NULL;
+	int r = client_start(&c);
+
+	if (r == EXIT_OK)
+		return client_call(c, method, path, body, ret);
+	json_decref(body);
+	return r;
+}
+
 const char *field_text(const json_t *j, const char *name)
 {
 	return json_string_value(json_object_get(j, name));

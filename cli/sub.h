@@ -23,6 +23,9 @@ int sub_run(const char *command, const struct sub *subs, size_t count, int argc,
 /* client_open, with its failure said on stderr: EXIT_OK or the exit code. */
 must_check int client_start(struct client **ret);
 
+/* client_start and client_call, for a command that asks once. */
+must_check int client_once(const char *method, const char *path, json_t *body, json_t **ret);
+
 static inline void client_closep(struct client **c)
 {
 	client_close(*c);
