@@ -199,25 +199,29 @@ link = echo "  LD $@"; mkdir -p $(@D); \
 
 $(B)/bin/garth-fs: $(call obj,fs/main.c) $(call libs,fs policy index core)
 	@$(call link,-pie,$(FUSE) $(SQLITE) $(FYAML) $(CRYPTO))
-$(B)/bin/garthd: $(call obj,exec/garthd_main.c) $(call libs,exec policy core)
+# Programs that the sanitizers can't be in: a static one, and, where they bring a thread of their own, those
+# that clone and unshare. The plain ones stand in for them; only garth-fs has threads anyway.
+PLAIN := $(if $(SAN),garth-init) $(if $(findstring thread,$(SAN)),garthd garth-keeper)
+own = $(if $(filter $(1),$(PLAIN)),$(1).is-plain,$(B)/bin/$(1))
+
+$(call own,garthd): $(call obj,exec/garthd_main.c) $(call libs,exec policy core)
 	@$(call link,-pie,$(SECCOMP) $(FYAML) $(CRYPTO))
-$(B)/bin/garth-keeper: $(call obj,exec/keeper_main.c) $(call libs,exec policy core)
+$(call own,garth-keeper): $(call obj,exec/keeper_main.c) $(call libs,exec policy core)
 	@$(call link,-pie,$(SECCOMP) $(FYAML) $(CRYPTO))
 $(B)/bin/garth-api: $(call obj,api/main.c) $(call libs,api index policy core)
 	@$(call link,-pie,$(MHD) $(JSON) $(SQLITE) $(FYAML) $(CRYPTO))
 $(B)/bin/garth: $(call obj,cli/main.c) $(call libs,cli index policy core)
 	@$(call link,-pie,$(CURL) $(JSON) $(SQLITE) $(FYAML) $(CRYPTO))
 # Static: inside the sandbox there is no library that it could trust.
-ifeq ($(SAN),)
-$(B)/bin/garth-init: $(call obj,guest/init_main.c) $(call libs,guest core)
+$(call own,garth-init): $(call obj,guest/init_main.c) $(call libs,guest core)
 	@$(call link,-static-pie,-lcrypto)
-else
-# The sanitizers have no static form: the plain program stands in for it.
-.PHONY: plain-init
-plain-init:
-	@$(MAKE) --no-print-directory SAN= B=$(ROOT_B) $(ROOT_B)/bin/garth-init
-$(B)/bin/garth-init: plain-init
-	@mkdir -p $(@D) && cp $(ROOT_B)/bin/garth-init $@
+
+ifneq ($(strip $(PLAIN)),)
+.PHONY: plain
+plain:
+	@$(MAKE) --no-print-directory SAN= B=$(ROOT_B) $(PLAIN:%=$(ROOT_B)/bin/%)
+$(PLAIN:%=$(B)/bin/%): plain
+	@mkdir -p $(@D) && cp $(ROOT_B)/bin/$(@F) $@.$$$$ && mv -f $@.$$$$ $@
 endif
 
 # A test may ask for linker options in a comment line of its own:  /* link: -Wl,--wrap=malloc */
