@@ -219,66 +219,42 @@ static void test_spec_record_texts_are_bounded_and_hold_no_values(void **state)
 	free(s);
 }
 
+static const struct {
+	struct end_facts f;
+	enum ev_reason reason;
+	int code;
+	unsigned signal;
+} ends[] = {
+	{ { .exited = true, .wait_status = EXIT(0) }, REASON_EXITED, 0, 0 },
+	{ { .exited = true, .wait_status = EXIT(3) }, REASON_EXITED, 3, 0 },
+	{ { .exited = true, .wait_status = SIGSEGV }, REASON_SIGNALED, -1, SIGSEGV },
+	{ { .exited = true, .wait_status = SIGKILL }, REASON_SIGNALED, -1, SIGKILL },
+	{ { .exited = false }, REASON_LOST, -1, 0 },
+	{ { .exited = true, .wait_status = SIGKILL, .oom_kills = 1 }, REASON_MEMORY, -1, SIGKILL },
+	{ { .exited = true, .wait_status = EXIT(137), .oom_kills = 2 }, REASON_MEMORY, 137, 0 },
+	{ { .exited = true, .wait_status = EXIT(0), .oom_kills = 1 }, REASON_EXITED, 0, 0 },
+	{ { .exited = true, .wait_status = EXIT(1), .oom_kills = 1 }, REASON_EXITED, 1, 0 },
+	{ { .exited = true, .wait_status = EXIT(1), .pids_refused = 1 }, REASON_PIDS, 1, 0 },
+	{ { .exited = true, .wait_status = EXIT(0), .pids_refused = 9 }, REASON_EXITED, 0, 0 },
+	{ { .exited = true, .wait_status = EXIT(1), .disk_full = true }, REASON_DISK, 1, 0 },
+	{ { .exited = true, .wait_status = EXIT(0), .disk_full = true }, REASON_EXITED, 0, 0 },
+	{ { .forced = REASON_TIMEOUT, .exited = true, .wait_status = SIGKILL, .oom_kills = 1 },
+	  REASON_TIMEOUT,
+	  -1,
+	  SIGKILL },
+	{ { .forced = REASON_KILLED }, REASON_KILLED, -1, 0 },
+	{ { .forced = REASON_REFUSED }, REASON_REFUSED, -1, 0 },
+	{ { .forced = REASON_LOST, .exited = true, .wait_status = EXIT(0) }, REASON_LOST, 0, 0 },
+};
+
 static void test_reason_of_names_one_cause(void **state)
 {
-	static const struct {
-		struct end_facts f;
-		enum ev_reason reason;
-		int code;
-		unsigned signal;
-	} rows[] = {
-		{ { .exited = true, .wait_status = EXIT(0) }, REASON_EXITED, 0, 0 },
-		{ { .exited = true, .wait_status = EXIT(3) }, REASON_EXITED, 3, 0 },
-		{ { .exited = true, .wait_status = SIGSEGV }, REASON_SIGNALED, -1, SIGSEGV },
-		{ { .exited = true, .wait_status = SIGKILL }, REASON_SIGNALED, -1, SIGKILL },
-		{ { .exited = false }, REASON_LOST, -1, 0 },
-		{ { .exited = true, .wait_status = SIGKILL, .oom_kills = 1 },
-		  REASON_MEMORY,
-		  -1,
-		  SIGKILL },
-		{ { .exited = true, .wait_status = EXIT(137), .oom_kills = 2 },
-		  REASON_MEMORY,
-		  137,
-		  0 },
-		{ { .exited = true, .wait_status = EXIT(0), .oom_kills = 1 }, REASON_EXITED, 0, 0 },
-		{ { .exited = true, .wait_status = EXIT(1), .oom_kills = 1 }, REASON_EXITED, 1, 0 },
-		{ { .exited = true, .wait_status = EXIT(1), .pids_refused = 1 },
-		  REASON_PIDS,
-		  1,
-		  0 },
-		{ { .exited = true, .wait_status = EXIT(0), .pids_refused = 9 },
-		  REASON_EXITED,
-		  0,
-		  0 },
-		{ { .exited = true, .wait_status = EXIT(1), .disk_full = true },
-		  REASON_DISK,
-		  1,
-		  0 },
-		{ { .exited = true, .wait_status = EXIT(0), .disk_full = true },
-		  REASON_EXITED,
-		  0,
-		  0 },
-		{ { .forced = REASON_TIMEOUT,
-		    .exited = true,
-		    .wait_status = SIGKILL,
-		    .oom_kills = 1 },
-		  REASON_TIMEOUT,
-		  -1,
-		  SIGKILL },
-		{ { .forced = REASON_KILLED }, REASON_KILLED, -1, 0 },
-		{ { .forced = REASON_REFUSED }, REASON_REFUSED, -1, 0 },
-		{ { .forced = REASON_LOST, .exited = true, .wait_status = EXIT(0) },
-		  REASON_LOST,
-		  0,
-		  0 },
-	};
-
 	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		struct end e = reason_of(&rows[i].f);
+	for (size_t i = 0; i < COUNT(ends); i++) {
+		struct end e = reason_of(&ends[i].f);
 
-		if (e.reason != rows[i].reason || e.exit_code != rows[i].code ||
-		    e.signal != rows[i].signal)
+		if (e.reason != ends[i].reason || e.exit_code != ends[i].code ||
+		    e.signal != ends[i].signal)
 			fail_msg("row %zu: %s %d %u", i, ev_reason_text(e.reason), e.exit_code,
 				 e.signal);
 	}
