@@ -109,8 +109,10 @@ static bool prune_old(struct fs *fs)
 	r = emit_sync(fs);
 	if (r == 0)
 		r = idx_load_prunable(fs->idx, keep, add, &o);
-	n = claims_doom(fs->claims, o.all, r == 0 ? o.n : 0);
-	prune(fs, o.all, n);
+	if (r == 0 && o.all) {
+		n = claims_doom(fs->claims, o.all, o.n);
+		prune(fs, o.all, n);
+	}
 	claims_settle(fs->claims);
 	free(o.all);
 	return r < 0 || o.n == RETAIN_BATCH;
