@@ -15,42 +15,7 @@
 #include <cmocka.h>
 
 #include "core/fd.h"
-#include "tests/mount/fs_rig.h"
-
-struct fixture {
-	struct fs_rig rig;
-	struct fs_box a, b;
-	struct rig_rows rows;
-};
-
-static int setup(void **state)
-{
-	struct fixture *f = calloc(1, sizeof *f);
-
-	*state = f;
-	rig_up(&f->rig);
-	f->a = rig_box(&f->rig, rig_agent(&f->rig, "ann"));
-	f->b = rig_box(&f->rig, rig_agent(&f->rig, "bob"));
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	if (f)
-		rig_down(&f->rig);
-	free(f);
-	return 0;
-}
-
-static void sh(struct fixture *f, const struct fs_step *s, const char *script)
-{
-	int rc = rig_sh(&f->rig, s, 1000, script);
-
-	if (rc != 0)
-		fail_msg("status %d of: %s\n%s", rc, script, f->rig.out);
-}
+#include "tests/mount/fs_fixture.h"
 
 static const struct rig_row *newest(struct fixture *f, const char *path)
 {
@@ -401,7 +366,7 @@ static void test_server_has_two_rights_and_a_filter(void **state)
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, fixture_up, fixture_down)
 	const struct CMUnitTest tests[] = {
 		T(test_restart_loses_nothing_and_doubts_nothing),
 		T(test_killed_server_names_what_is_in_doubt),

@@ -13,56 +13,26 @@
 #include <cmocka.h>
 
 #include "core/ids.h"
-#include "tests/mount/fs_rig.h"
+#include "tests/mount/fs_fixture.h"
 
 #define SCRIPT_SIZE 2048
 
-struct fixture {
-	struct fs_rig rig;
-	struct fs_box op, a, b;
-	struct rig_rows rows;
-};
-
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof *f);
+	struct fixture *f;
 	struct fs_step s;
 
-	*state = f;
-	rig_up(&f->rig);
-	f->op = rig_box(&f->rig, 0);
-	f->a = rig_box(&f->rig, rig_agent(&f->rig, "ann"));
-	f->b = rig_box(&f->rig, rig_agent(&f->rig, "bob"));
+	(void)fixture_up_op(state);
+	f = *state;
 	s = rig_step(&f->rig, &f->op, true);
-	if (rig_sh(&f->rig, &s, 1000,
-		   "echo given >$W/input/data; mkdir $W/input/dir; ln -s data $W/input/link") != 0)
-		fail_msg("%s", f->rig.out);
+	sh(f, &s, "echo given >$W/input/data; mkdir $W/input/dir; ln -s data $W/input/link");
 	(void)rig_end(&f->rig, &s, false);
 	s = rig_step(&f->rig, &f->b, true);
-	if (rig_sh(&f->rig, &s, 1000,
-		   "echo his >$W/agents/bob/file; mkdir $W/agents/bob/dir; echo shared "
-		   ">$W/output/bobs") != 0)
-		fail_msg("%s", f->rig.out);
+	sh(f, &s,
+	   "echo his >$W/agents/bob/file; mkdir $W/agents/bob/dir; echo shared "
+	   ">$W/output/bobs");
 	(void)rig_end(&f->rig, &s, false);
 	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	if (f)
-		rig_down(&f->rig);
-	free(f);
-	return 0;
-}
-
-static void sh(struct fixture *f, const struct fs_step *s, uint32_t uid, const char *script)
-{
-	int rc = rig_sh(&f->rig, s, uid, script);
-
-	if (rc != 0)
-		fail_msg("status %d of: %s\n%s", rc, script, f->rig.out);
 }
 
 /* Try python in the workspace: its errno, 0 where it worked. */
@@ -231,11 +201,10 @@ static void test_root_shows_the_zones_and_nothing_else(void **state)
 	struct fixture *f = *state;
 	struct fs_step s = rig_step(&f->rig, &f->a, true);
 
-	sh(f, &s, 1000,
+	sh(f, &s,
 	   "[ \"$(ls -a $W | tr '\\n' ' ')\" = '. .. agents input logs output task ' ] && [ \"$(ls "
 	   "$W/agents | tr '\\n' ' ')\" = 'ann bob ' ]");
-	sh(f, &s, 1000,
-	   "! ls -d $W/.garth.task.2100000000 2>/dev/null && ! cat $W/index.db 2>/dev/null");
+	sh(f, &s, "! ls -d $W/.garth.task.2100000000 2>/dev/null && ! cat $W/index.db 2>/dev/null");
 	(void)rig_end(&f->rig, &s, false);
 }
 
@@ -246,15 +215,15 @@ static void test_logs_show_ones_own(void **state)
 	char script[SCRIPT_SIZE];
 
 	assert_int_equal(write(a.out, "mine\n", 5), 5);
-	sh(f, &a, 1000,
+	sh(f, &a,
 	   "for i in $(seq 100); do [ \"$(cat $W/logs/*/stdout)\" = mine ] && exit 0; sleep .05; "
 	   "done; cat $W/logs/*/stdout; exit 1");
-	sh(f, &a, 1000, "[ $(ls $W/logs | wc -l) = 1 ]; ls $W/logs");
+	sh(f, &a, "[ $(ls $W/logs | wc -l) = 1 ]; ls $W/logs");
 	(void)snprintf(script, sizeof script,
 		       "x=%.40s; [ ! -e $W/logs/$x ] && ! cat $W/logs/$x/stdout && ! ls $W/logs/$x "
 		       "&& [ $(ls $W/logs | wc -l) = 2 ]",
 		       strtok_r(f->rig.out, "\n", &(char *){ NULL }));
-	sh(f, &b, 1000, script);
+	sh(f, &b, script);
 	assert_int_equal(rig_end(&f->rig, &b, false).violations, 0);
 	assert_int_equal(rig_end(&f->rig, &a, false).violations, 0);
 }
@@ -264,18 +233,18 @@ static void test_folder_closed_by_its_mode_is_closed_to_others(void **state)
 	struct fixture *f = *state;
 	struct fs_step a = rig_step(&f->rig, &f->a, true), b = rig_step(&f->rig, &f->b, true);
 
-	sh(f, &a, 1000,
+	sh(f, &a,
 	   "cd $W/output; mkdir p; chmod 700 p; mkdir p/sub; echo secret >p/sub/f; cd p/sub; stat "
 	   "f >/dev/null; cat f");
-	sh(f, &b, 1000,
+	sh(f, &b,
 	   "cd $W/output; ! stat p/sub/f && ! cat p/sub/f && ! ls p/sub && ! cd p/sub && ! ls p && "
 	   "! : >p/sub/g && ! rm p/sub/f && "
 	   "! stat p/nothing 2>err; grep -q denied err && ! mv p/sub/f x && ! ln p/sub/f x && ! "
 	   "chmod 777 p/sub/f && ! python3 -c 'import os; "
 	   "os.getxattr(\"p/sub/f\",\"user.garth.agent\")'");
 	/* the rightful one's working directory was not torn */
-	sh(f, &a, 1000, "cd $W/output/p/sub; pwd -P; [ $(cat f) = secret ]; chmod 755 ../../p");
-	sh(f, &b, 1000,
+	sh(f, &a, "cd $W/output/p/sub; pwd -P; [ $(cat f) = secret ]; chmod 755 ../../p");
+	sh(f, &b,
 	   "for i in $(seq 40); do [ \"$(cat $W/output/p/sub/f)\" = secret ] && exit 0; sleep .05; "
 	   "done; exit 1");
 	assert_int_equal(rig_end(&f->rig, &b, false).violations, 0);
@@ -287,7 +256,7 @@ static void test_policy_rules_hold_from_the_next_step_on(void **state)
 	struct fixture *f = *state;
 	struct fs_step a = rig_step(&f->rig, &f->a, true), later;
 
-	sh(f, &a, 1000,
+	sh(f, &a,
 	   "mkdir $W/output/final; echo 1 >$W/output/final/f; mkdir -p $W/agents/ann/private; echo "
 	   "2 >$W/agents/ann/private/f; stat $W/agents/ann/private/f >/dev/null");
 	assert_int_equal(
@@ -303,7 +272,7 @@ static void test_policy_rules_hold_from_the_next_step_on(void **state)
 	assert_int_equal(attempt(f, &later, "open(W+\"agents/ann/private/f\")"), EACCES);
 	assert_int_equal(attempt(f, &later, "os.stat(W+\"agents/ann/private/f\")"), EACCES);
 	assert_int_equal(rig_end(&f->rig, &later, false).violations, 3);
-	sh(f, &a, 1000, "cat $W/agents/ann/private/f; echo x >>$W/output/final/f");
+	sh(f, &a, "cat $W/agents/ann/private/f; echo x >>$W/output/final/f");
 	assert_int_equal(rig_end(&f->rig, &a, false).violations, 0);
 	rig_violations(&f->rig, &f->rows);
 	assert_string_equal(f->rows.row[0].rule,
@@ -325,7 +294,7 @@ static void test_shared_root_may_be_filled(void **state)
 	assert_int_equal(rig_policy(&f->rig, "version: 1\nroot: shared\n"), 0);
 	a = rig_step(&f->rig, &f->a, true);
 	/* the root's folder is the server's: group bits let agents in only where they are set */
-	sh(f, &a, 1000,
+	sh(f, &a,
 	   "ls -ld $W; mkdir $W/extra && echo 1 >$W/extra/f && mv $W/extra/f $W/output/moved && ls "
 	   "$W | grep extra");
 	assert_int_equal(rig_end(&f->rig, &a, false).artifacts, 1);
@@ -373,15 +342,14 @@ static void test_inner_root_acts_as_the_owner(void **state)
 	char script[SCRIPT_SIZE];
 	uint32_t base = ids_agent_uid(RIG_UID_BASE, f->a.block, 0);
 
-	sh(f, &s, 1000,
-	   "mkdir -m 700 $W/output/own; echo 1 >$W/output/own/f; chmod 600 $W/output/own/f");
+	sh(f, &s, "mkdir -m 700 $W/output/own; echo 1 >$W/output/own/f; chmod 600 $W/output/own/f");
 	(void)snprintf(script, sizeof script,
 		       "cd $W/output && cat own/f && echo 2 >>own/f && touch own/g && touch n && "
 		       "chown %u n && [ $(stat -c %%u n) = %u ] && "
 		       "chown %u n && ! chown %u n && ! chown %u bobs && ! chmod 600 bobs",
 		       base + 1234, base + 1234, base, base + IDS_BLOCK, base + 5);
-	sh(f, &s, 0, script);
-	sh(f, &s, 1000, "! chown $(($(id -u)+1)) $W/output/own/f");
+	sh_as(f, &s, 0, script);
+	sh(f, &s, "! chown $(($(id -u)+1)) $W/output/own/f");
 	assert_int_equal(rig_end(&f->rig, &s, false).violations, 0);
 }
 
@@ -391,7 +359,7 @@ static void test_gid_that_is_no_steps_is_booked_on_the_open_step(void **state)
 	struct fs_step s = rig_step(&f->rig, &f->a, true), odd = s, second;
 
 	odd.slot = (uint32_t)-4031 + 7; /* gid 7 of the sandbox */
-	sh(f, &odd, 0, "cd /; rm -f $W/output/a; echo 1 >$W/output/a");
+	sh_as(f, &odd, 0, "cd /; rm -f $W/output/a; echo 1 >$W/output/a");
 	second = rig_step(&f->rig, &f->a, true);
 	assert_int_equal(attempt(f, &odd, "open(W+\"input/amb\",\"w\")"), EROFS);
 	(void)rig_end(&f->rig, &second, false);
@@ -434,7 +402,7 @@ static void test_daemon_of_an_ended_step_is_late(void **state)
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, fixture_down)
 	const struct CMUnitTest tests[] = {
 		T(test_each_refusal_has_its_errno_and_one_row),
 		T(test_what_is_permitted_or_refused_by_others_is_no_violation),

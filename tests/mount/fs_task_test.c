@@ -19,42 +19,7 @@
 
 #include "core/clock.h"
 #include "core/fd.h"
-#include "tests/mount/fs_rig.h"
-
-struct fixture {
-	struct fs_rig rig;
-	struct fs_box a, b;
-	struct rig_rows rows;
-};
-
-static int setup(void **state)
-{
-	struct fixture *f = calloc(1, sizeof *f);
-
-	*state = f;
-	rig_up(&f->rig);
-	f->a = rig_box(&f->rig, rig_agent(&f->rig, "ann"));
-	f->b = rig_box(&f->rig, rig_agent(&f->rig, "bob"));
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	if (f)
-		rig_down(&f->rig);
-	free(f);
-	return 0;
-}
-
-static void sh(struct fixture *f, const struct fs_step *s, const char *script)
-{
-	int rc = rig_sh(&f->rig, s, 1000, script);
-
-	if (rc != 0)
-		fail_msg("status %d of: %s\n%s", rc, script, f->rig.out);
-}
+#include "tests/mount/fs_fixture.h"
 
 static unsigned entries(const struct fixture *f, const char *below)
 {
@@ -254,7 +219,7 @@ static void test_inotify_works_between_sandboxes(void **state)
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, fixture_up, fixture_down)
 	const struct CMUnitTest tests[] = {
 		T(test_wipe_empties_and_keeps_working_directories),
 		T(test_what_is_open_in_a_wiped_task_changes_no_more),

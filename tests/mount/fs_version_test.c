@@ -14,42 +14,7 @@
 
 #include <cmocka.h>
 
-#include "tests/mount/fs_rig.h"
-
-struct fixture {
-	struct fs_rig rig;
-	struct fs_box a, b; /* of two agents */
-	struct rig_rows rows;
-};
-
-static int setup(void **state)
-{
-	struct fixture *f = calloc(1, sizeof *f);
-
-	*state = f;
-	rig_up(&f->rig);
-	f->a = rig_box(&f->rig, rig_agent(&f->rig, "ann"));
-	f->b = rig_box(&f->rig, rig_agent(&f->rig, "bob"));
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	if (f)
-		rig_down(&f->rig);
-	free(f);
-	return 0;
-}
-
-static void sh(struct fixture *f, const struct fs_step *s, const char *script)
-{
-	int rc = rig_sh(&f->rig, s, 1000, script);
-
-	if (rc != 0)
-		fail_msg("status %d of: %s\n%s", rc, script, f->rig.out);
-}
+#include "tests/mount/fs_fixture.h"
 
 /* The sha256 of a version's kept bytes is the one recorded. */
 static void check_bytes(struct fixture *f, const struct rig_row *v, const char *want)
@@ -318,7 +283,7 @@ static void test_mode_that_hides_a_sealed_file_leaves_its_object_readable(void *
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, fixture_up, fixture_down)
 	const struct CMUnitTest tests[] = {
 		T(test_sealed_file_changed_later_keeps_both_versions),
 		T(test_every_way_of_writing_makes_one_right_version),
