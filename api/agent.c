@@ -100,18 +100,14 @@ static int parse(const json_t *body, char name[IDENT_SIZE], struct err *err)
 
 void h_agent_create(struct req *r)
 {
-	struct addition *a = calloc(1, sizeof *a);
+	struct addition *a = req_own(r, sizeof *a, addition_free);
 	struct err err = { 0 };
 	json_t *body;
 	int rc;
 
-	if (a == NULL) {
-		req_send(r, 503, NULL);
+	if (a == NULL)
 		return;
-	}
 	a->r = r;
-	r->own = a;
-	r->fini = addition_free;
 	if (req_body_json(r, &body) < 0)
 		return;
 	rc = parse(body, a->name, &err);

@@ -231,18 +231,14 @@ static void start(struct req *r, struct ws *ws, bool exports)
 		req_fail(r, -EAGAIN, "%u audits run already", AUDIT_MAX);
 		return;
 	}
-	a = calloc(1, sizeof *a);
-	if (a == NULL) {
-		req_send(r, 503, NULL);
+	a = req_own(r, sizeof *a, audit_free);
+	if (a == NULL)
 		return;
-	}
 	a->r = r;
 	a->ws = ws;
 	a->exports = exports;
 	a->pipe = -1;
 	buf_init(&a->text, VERDICT_MAX);
-	r->own = a;
-	r->fini = audit_free;
 	(void)snprintf(ask.name, sizeof ask.name, "%s", ws->name);
 	peer_call(r->app->garthd, &a->call, MSG_WS_OPEN, bytes_of(&ask, sizeof ask),
 		  bytes_of(NULL, 0), NULL, 0, WS_OPEN_MS, on_socket, a);

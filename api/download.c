@@ -245,20 +245,16 @@ static void opened(struct req *r, struct ws *ws)
 /* @prefix "" or "output" */
 static void get(struct req *r, const char *prefix)
 {
-	struct download *d = calloc(1, sizeof *d);
+	struct download *d = req_own(r, sizeof *d, download_free);
 	struct err err = { 0 };
 	bool given = false;
 	int rc;
 
-	if (d == NULL) {
-		req_send(r, 503, NULL);
+	if (d == NULL)
 		return;
-	}
 	buf_init(&d->path, PATH_LEN_MAX);
 	d->r = r;
 	d->fd = -1;
-	r->own = d;
-	r->fini = download_free;
 	rc = buf_add_str(&d->path, prefix);
 	if (rc == 0 && r->rest != NULL)
 		rc = buf_addf(&d->path, "%s%s", prefix[0] != '\0' ? "/" : "", r->rest);

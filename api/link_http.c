@@ -89,16 +89,12 @@ static void make(struct req *r, struct ws *ws)
 
 void h_link_create(struct req *r)
 {
-	struct asked *a = calloc(1, sizeof *a);
+	struct asked *a = req_own(r, sizeof *a, asked_free);
 	struct err err = { 0 };
 	int rc;
 
-	if (a == NULL) {
-		req_send(r, 503, NULL);
+	if (a == NULL)
 		return;
-	}
-	r->own = a;
-	r->fini = asked_free;
 	if (req_body_json(r, &a->body) < 0)
 		return;
 	rc = parse(a, &err);

@@ -167,17 +167,13 @@ static void put(struct req *r, struct ws *ws)
 
 void h_policy_put(struct req *r)
 {
-	struct change *c = calloc(1, sizeof *c);
+	struct change *c = req_own(r, sizeof *c, change_free);
 	struct err err = { 0 };
 	int rc;
 
-	if (c == NULL) {
-		req_send(r, 503, NULL);
+	if (c == NULL)
 		return;
-	}
 	c->r = r;
-	r->own = c;
-	r->fini = change_free;
 	rc = policy_parse(buf_view(&r->body), &c->policy, &err);
 	if (rc < 0)
 		req_fail(r, rc, "%s", err.msg);

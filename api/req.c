@@ -179,6 +179,19 @@ void req_fail_code(struct req *r, const char *code, const char *fmt, ...)
 	req_problem(r, &p, detail, NULL);
 }
 
+void *req_own(struct req *r, size_t size, void (*fini)(void *own))
+{
+	void *own = calloc(1, size);
+
+	if (own == NULL) {
+		req_send(r, 503, NULL);
+		return NULL;
+	}
+	r->own = own;
+	r->fini = fini;
+	return own;
+}
+
 int req_body_json(struct req *r, json_t **ret)
 {
 	json_error_t je;

@@ -77,6 +77,9 @@ struct req {
 const char *req_header(const struct req *r, const char *name); /* NULL */
 const char *req_arg(const struct req *r, const char *name);    /* of the query, NULL */
 
+/* What the handler keeps until the request is over, zeroed; then fini, which frees it. NULL: it has been answered with 503. */
+void *req_own(struct req *r, size_t size, void (*fini)(void *own));
+
 /* The body as a JSON object; -EINVAL: it has been answered with 400. */
 must_check int req_body_json(struct req *r, json_t **ret);
 

@@ -216,17 +216,13 @@ static int parse(struct creation *c, struct err *err)
 
 void h_sandbox_create(struct req *r)
 {
-	struct creation *c = calloc(1, sizeof *c);
+	struct creation *c = req_own(r, sizeof *c, creation_free);
 	struct err err = { 0 };
 	int rc;
 
-	if (c == NULL) {
-		req_send(r, 503, NULL);
+	if (c == NULL)
 		return;
-	}
 	c->r = r;
-	r->own = c;
-	r->fini = creation_free;
 	if (req_body_json(r, &c->body) < 0)
 		return;
 	rc = parse(c, &err);

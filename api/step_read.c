@@ -132,19 +132,15 @@ static void reading_free(void *own)
 /* Find it, as the caller may see it; else it has been answered. */
 static struct reading *find(struct req *r, struct ws *ws, bool lists)
 {
-	struct reading *g = calloc(1, sizeof *g);
+	struct reading *g = req_own(r, sizeof *g, reading_free);
 	const struct step *st;
 	const char *agent;
 	int rc;
 
-	if (g == NULL) {
-		req_send(r, 503, NULL);
+	if (g == NULL)
 		return NULL;
-	}
 	g->r = r;
 	g->ws = ws;
-	r->own = g;
-	r->fini = reading_free;
 	if (req_id(r, ID_STEP, r->param[1], &g->step) < 0)
 		return NULL;
 	st = step_find(r->app, ws, g->step);

@@ -410,19 +410,15 @@ static void ready(struct req *r, struct ws *ws)
 
 void h_file_put_head(struct req *r)
 {
-	struct upload *u = calloc(1, sizeof *u);
+	struct upload *u = req_own(r, sizeof *u, upload_free);
 	struct err err = { 0 };
 	int rc = path_check(bytes_str(r->rest), &err);
 
-	if (u == NULL) {
-		req_send(r, 503, NULL);
+	if (u == NULL)
 		return;
-	}
 	u->r = r;
 	u->put.fd = -1;
 	u->put.path = r->rest;
-	r->own = u;
-	r->fini = upload_free;
 	if (rc < 0)
 		req_fail(r, rc, "%s", err.msg);
 	else if (r->uri.slash)
