@@ -99,6 +99,7 @@ struct rig_rows {
 	} row[512];
 };
 void rig_versions(struct fs_rig *r, const char *path, struct rig_rows *ret); /* NULL: all */
+void rig_newest(struct fs_rig *r, const char *path, struct rig_rows *ret); /* the one that lives */
 unsigned rig_live(struct fs_rig *r, const char *below); /* how many paths live below this folder */
 void rig_violations(struct fs_rig *r, struct rig_rows *ret);
 void rig_reads(struct fs_rig *r, uint64_t step, struct rig_rows *ret);

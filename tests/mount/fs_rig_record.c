@@ -74,6 +74,16 @@ void rig_versions(struct fs_rig *r, const char *path, struct rig_rows *ret)
 	idx_reader_close(x);
 }
 
+void rig_newest(struct fs_rig *r, const char *path, struct rig_rows *ret)
+{
+	struct idx_reader *x = reader(r);
+	struct idx_filter f = { .path = bytes_str(path), .newest = true };
+
+	ret->n = 0;
+	assert_int_equal(idx_versions(x, &f, add_version, ret), 0);
+	idx_reader_close(x);
+}
+
 static int count(void *ctx, const struct idx_version *v)
 {
 	unsigned *n = ctx;
