@@ -118,18 +118,19 @@ static int parse(const struct answer *a, json_t **ret)
 	return EXIT_FAILED;
 }
 
-/* Was it answered, well and whole? */
-static int judge(int r, const struct answer *a, const struct err *err)
+int client_whole(struct client *c, const struct request *q, struct answer *a, const char *what)
 {
+	struct err err = { 0 };
+	int r = client_ask(c, q, a, &err);
+
 	if (r < 0)
-		return client_broken(r, err);
+		return client_broken(r, &err);
 	if (a->status < 200 || a->status >= 300)
 		return client_failed(a);
-	if (a->cut) {
-		(void)fprintf(stderr, "garth: the connection broke before the answer ended\n");
-		return EXIT_NO_SERVER;
-	}
-	return EXIT_OK;
+	if (!a->cut)
+		return EXIT_OK;
+	(void)fprintf(stderr, "garth: the connection broke before the %s\n", what);
+	return EXIT_NO_SERVER;
 }
 
 int client_call(struct client *c, const char *method, const char *path, json_t *body, json_t **ret)
@@ -138,7 +139,6 @@ int client_call(struct client *c, const char *method, const char *path, json_t *
 			     .path = path,
 			     .headers = { "Accept: application/json" } };
 	char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
-	struct err err = { 0 };
 	autoanswer a = { 0 };
 	json_t *j = NULL;
 	int code;
@@ -151,7 +151,7 @@ int client_call(struct client *c, const char *method, const char *path, json_t *
 	json_decref(body);
 	if (text)
 		q.body = bytes_str(text);
-	code = judge(client_ask(c, &q, &a, &err), &a, &err);
+	code = client_whole(c, &q, &a, "answer ended");
 	free(text);
 	if (code == EXIT_OK && ret && a.body.len)
 		code = parse(&a, &j);

@@ -68,6 +68,10 @@ void answer_fini(struct answer *a);
 must_check int client_ask(struct client *c, const struct request *q, struct answer *a,
 			  struct err *err);
 
+/* client_ask, where only a whole 2xx answer will do: EXIT_OK, or the exit code after a sentence. @what is said of one that breaks off: "log ended". */
+must_check int client_whole(struct client *c, const struct request *q, struct answer *a,
+			    const char *what);
+
 /*
  * The whole of a usual call: ask, and where the answer is not 2xx or does not come, say on stderr why. Gives EXIT_OK with the parsed
  * body in *ret (NULL where it has none; ret may be NULL), else the exit code. @body is taken; NULL: none.

@@ -137,23 +137,10 @@ static int export_to(struct client *c, const char *ws, int fd, const char *name)
 		.method = "GET", .sink = to_fd, .ctx = &fd, .progress = true, .progress_name = name
 	};
 	autoanswer answer = { 0 };
-	struct err err = { 0 };
-	int r;
 
 	addr_begin(&a, ws, "/audit/export");
 	q.path = addr_str(&a);
-	r = client_ask(c, &q, &answer, &err);
-	if (r < 0)
-		return client_broken(r, &err);
-	if (answer.status != 200)
-		return client_failed(&answer);
-	if (answer.cut)
-		return client_broken(
-			-EPIPE,
-			&(struct err){
-				-EPIPE,
-				"the connection broke before the export ended; nothing is kept" });
-	return EXIT_OK;
+	return client_whole(c, &q, &answer, "export ended; nothing is kept");
 }
 
 static int audit_export(int argc, char **argv)

@@ -79,7 +79,6 @@ static int policy_show(int argc, char **argv)
 	struct request q = { .method = "GET" };
 	autoanswer answer = { 0 };
 	autoclient c = NULL;
-	struct err err = { 0 };
 	struct addr a;
 	char **args;
 	int n, r = opts_parse(&u, argc, argv, &args, &n);
@@ -91,11 +90,9 @@ static int policy_show(int argc, char **argv)
 		return r;
 	addr_begin(&a, ws, "/policy");
 	q.path = addr_str(&a);
-	r = client_ask(c, &q, &answer, &err);
-	if (r < 0)
-		return client_broken(r, &err);
-	if (answer.status != 200)
-		return client_failed(&answer);
+	r = client_whole(c, &q, &answer, "policy ended");
+	if (r != EXIT_OK)
+		return r;
 	if (answer.body.len == 0)
 		(void)fprintf(stderr, "garth: no policy was set: the default holds\n");
 	(void)fwrite(buf_str(&answer.body), 1, answer.body.len, stdout);

@@ -117,7 +117,6 @@ int cmd_logs(int argc, char **argv)
 	struct request q = { .method = "GET", .sink = to_stdout };
 	autoanswer answer = { 0 };
 	autoclient c = NULL;
-	struct err err = { 0 };
 	struct addr a;
 	char **args;
 	int n, r = opts_parse(&u, argc, argv, &args, &n);
@@ -129,16 +128,7 @@ int cmd_logs(int argc, char **argv)
 		return r;
 	addr_part(&a, errors ? "stderr" : "stdout");
 	q.path = addr_str(&a);
-	r = client_ask(c, &q, &answer, &err);
-	if (r < 0)
-		return client_broken(r, &err);
-	if (answer.status < 200 || answer.status >= 300)
-		return client_failed(&answer);
-	if (answer.cut)
-		return client_broken(-EPIPE,
-				     &(struct err){ -EPIPE,
-						    "the connection broke before the log ended" });
-	return EXIT_OK;
+	return client_whole(c, &q, &answer, "log ended");
 }
 
 static const char *const steps_heads[] = { "STEP",     "AGENT",   "KIND",     "END",
