@@ -465,6 +465,38 @@ def test_steps_are_looked_for_in_all_workspaces(s, tmp):
     Case(s, "kill", STEP, "-w", "one").exits(3)
 
 
+def test_lists_of_all_workspaces_say_which(s, tmp):
+    box = {"sandbox": SANDBOX, "agent": "a", "kind": "live", "state": "idle"}
+    running = {"step": STEP, "agent": "a", "state": "running", "job": "j"}
+    Peer.routes = {"GET /v1/workspaces?limit=1000": js(200, {"items": [{"name": "one"}, {"name": "two"}]}),
+                   "GET /v1/workspaces/one/steps?state=open&limit=1000": js(200, {"items": []}),
+                   "GET /v1/workspaces/two/steps?state=open&limit=1000": js(200, {"items": [running]}),
+                   "GET /v1/workspaces/one/sandboxes?limit=1000": js(200, {"items": [box]}),
+                   "GET /v1/workspaces/two/sandboxes?limit=1000": js(200, {"items": [box, box]}),
+                   "GET /v1/workspaces/one/agents?limit=1000": js(200, {"items": [{"name": "a"}, "b\x1b"]})}
+    c = Case(s, "ps").exits(0)
+    c.check(re.search(rb"^STEP +WORKSPACE +AGENT +STATE .*\n" + STEP.encode() + rb"  two +a +running .* j\n$", c.out), "table")
+    c = Case(s, "ps", "--json").exits(0)
+    c.check(json.loads(c.out) == {"items": [{**running, "workspace": "two"}]}, "items")
+    c = Case(s, "sandbox", "ls").exits(0)
+    c.check([line.split()[1] for line in c.out.splitlines()] == [b"WORKSPACE", b"one", b"two", b"two"], "workspaces")
+    c = Case(s, "sandbox", "ls", "-w", "one", "--json").exits(0)
+    c.check(json.loads(c.out) == {"items": [{**box, "workspace": "one"}]}, "items")
+    Case(s, "agent", "ls", "-w", "one").exits(0).prints("a\nb\\x1b\n")
+    Case(s, "sandbox", "ls", "-w", "none").exits(3)
+
+
+def test_answer_that_breaks_off_is_no_answer(s, tmp):
+    cut = (200, {"Content-Length": "99", "Connection": "close"}, b'{"items": []}')
+    Peer.routes = {"GET /v1/workspaces/w/policy": cut, "GET /v1/keys?limit=1000": cut, "GET /v1/workspaces/w/audit/export": cut,
+                   f"GET /v1/workspaces/w/steps/{STEP}": js(200, step()), f"GET /v1/workspaces/w/steps/{STEP}/stdout": cut}
+    for args, text in ((["policy", "show", "-w", "w"], "the policy ended"), (["key", "ls"], "the answer ended"),
+                       (["audit", "export", "-w", "w", f"{tmp}/x"], "nothing is kept"), (["logs", "-w", "w", STEP], "the log ended")):
+        Case(s, *args).exits(7).says("the connection broke before").says(text)
+    if os.listdir(tmp):
+        raise AssertionError("a part of an export is kept")
+
+
 def test_ls_folder_file_and_recursion(s, tmp):
     base = "/v1/workspaces/w/files"
     entry = {"name": "f", "type": "file", "size": 5, "mtime": "2026-11-30T08:00:00.000000Z", "agent": "a", "step": STEP,
