@@ -136,6 +136,19 @@ count() {
 	planned=$(sed -n -E 's/^1\.\.([0-9]+).*$/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
 }
 
+# Also where a server was started again, and the test passed.
+check_sanitizers() {
+	local report
+
+	[ -n "${GARTH_SAN:-}" ] || return 0
+	report=$(grep -rhaE -m 1 --include='*log*' '(ERROR: AddressSanitizer|WARNING: ThreadSanitizer|: runtime error: )' \
+		"$2" "$GARTH_TEST_TMP" 2>/dev/null | head -n 1)
+	[ -z "$report" ] || {
+		told=yes
+		fail "$1 $report"
+	}
+}
+
 # Mounts and processes that are named after the test's folder: a fault, and taken away.
 check_left() {
 	local id=$1 pid mount
@@ -170,6 +183,7 @@ run_one() {
 	rc=$?
 	count "$id" "$log"
 	check_left "$id"
+	check_sanitizers "$id" "$log"
 	rm -rf --one-file-system "$GARTH_TEST_TMP"
 	# What the cases don't tell: a program that died, or stopped before its plan was done.
 	if [ $rc -eq 124 ] || [ $rc -eq 137 ]; then
