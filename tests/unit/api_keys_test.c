@@ -30,11 +30,9 @@ static int setup(void **state)
 
 	if (p == NULL)
 		return -1;
+	*state = p; /* teardown's from here on */
 	(void)snprintf(p->path, sizeof p->path, "/tmp/garth-keys-XXXXXX");
-	if (mkdtemp(p->path) == NULL)
-		return -1;
-	p->fd = open(p->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	*state = p;
+	p->fd = mkdtemp(p->path) == NULL ? -1 : open(p->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return p->fd < 0 ? -1 : 0;
 }
 
