@@ -63,7 +63,7 @@ static int number(const char **s, int64_t *ret_int, int64_t *ret_frac)
 	for (; *p >= '0' && *p <= '9'; p++) {
 		v = v * 10 + (*p - '0');
 		if (v > DURATION_MAX_NS / NS_PER_MS)
-			return -EINVAL;
+			return -ERANGE;
 	}
 	if (*p == '.') {
 		for (p++; *p >= '0' && *p <= '9'; p++, digits++, unit /= 10)
@@ -108,9 +108,10 @@ int clock_parse_duration(const char *s, int64_t *ret_ns)
 		return -EINVAL;
 	while (*s) {
 		int64_t v, frac, unit, part;
+		int r = number(&s, &v, &frac);
 
-		if (number(&s, &v, &frac) < 0)
-			return -EINVAL;
+		if (r < 0)
+			return r;
 		unit = unit_of(&s);
 		if (unit == 0) {
 			if (!first ||
@@ -121,13 +122,13 @@ int clock_parse_duration(const char *s, int64_t *ret_ns)
 		if (unit >= last) /* "30m1h", "1s2s" are slips */
 			return -EINVAL;
 		if (__builtin_mul_overflow(v, unit, &part))
-			return -EINVAL;
+			return -ERANGE;
 		if (unit >= NS_PER_S)
 			part += frac * (unit / NS_PER_S);
 		else
 			part += frac / (NS_PER_S / unit);
 		if (part > DURATION_MAX_NS - total)
-			return -EINVAL;
+			return -ERANGE;
 		total += part;
 		last = unit;
 		first = false;

@@ -17,7 +17,7 @@ int64_t clock_mono_ns(void);
 /* "2026-11-30T08:00:00.123456Z" */
 void clock_rfc3339(int64_t wall_ns, char out[RFC3339_SIZE]);
 
-/* "30s", "5m", "24h", "7d", "1h30m", "500ms" or plain seconds: 0 or -EINVAL; never negative, at most 10 years. */
+/* "30s", "5m", "24h", "7d", "1h30m", "500ms" or plain seconds: 0, -EINVAL, or -ERANGE past 10 years; never negative. */
 int clock_parse_duration(const char *s, int64_t *ret_ns);
 
 #endif

@@ -318,6 +318,7 @@ static const struct bad strict_rows[] = {
 	{ "host_paths: [/home]", "line 1, column 14", "meets /home/user" },
 	{ "host_paths: [/workspace]", "line 1, column 14", "meets /workspace" },
 	{ "host_paths: [/opt, /opt/x]", "line 1, column 20", "another of host_paths" },
+	{ "retention: { logs: 4000d }", "line 1, column 20", "permitted are 0ms to 3650d" },
 	{ "retention: { version: 1 }", "line 1, column 14", "permitted: versions, logs, trash" },
 };
 
