@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -180,6 +181,7 @@ static void *loop(void *arg)
 	uint64_t woken;
 	int wait_ms = -1;
 
+	(void)prctl(PR_SET_NAME, "logs", 0L, 0L, 0L); /* pthread_setname_np would need /proc */
 	cred_own(l->fs);
 	pthread_mutex_lock(&l->lock);
 	while (!l->stop) {
@@ -228,7 +230,6 @@ int logs_new(struct fs *fs, struct logs **ret)
 		free(l);
 		return r;
 	}
-	(void)pthread_setname_np(l->thread, "logs");
 	*ret = l;
 	return 0;
 }

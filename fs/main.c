@@ -84,7 +84,10 @@ static void *index_thread(void *arg)
 {
 	struct fs *fs = arg;
 	struct err err = { 0 };
-	int r = idx_writer_run(fs->idx, &err);
+	int r;
+
+	(void)prctl(PR_SET_NAME, "index", 0L, 0L, 0L);
+	r = idx_writer_run(fs->idx, &err);
 
 	if (r < 0) {
 		log_error("the record cannot be written, stopping ws=%s error=\"%s\"", fs->ws,

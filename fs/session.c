@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "fs/cred.h"
 #include "fs/op.h"
@@ -121,6 +122,7 @@ static void *serve(void *arg)
 	struct fuse_buf buf = { 0 };
 	int r;
 
+	(void)prctl(PR_SET_NAME, "fuse", 0L, 0L, 0L); /* pthread_setname_np would need /proc */
 	cred_own(fs);
 	while (!fuse_session_exited(fs->se)) {
 		r = fuse_session_receive_buf(fs->se, &buf);
@@ -146,7 +148,6 @@ int session_start(struct fs *fs, struct err *err)
 	for (int i = 0; i < SESSION_THREADS && r == 0; i++) {
 		r = pthread_create(&t, NULL, serve, fs);
 		if (r == 0) {
-			(void)pthread_setname_np(t, "fuse");
 			(void)pthread_detach(
 				t); /* it ends with the process: a stop does not wait for who still uses the mount */
 		}

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include "core/clock.h"
@@ -15,6 +16,7 @@
 
 struct work {
 	struct fs *fs;
+	const char *name;
 	int64_t (*tick)(struct fs *fs);
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards all below */
@@ -48,6 +50,7 @@ static void *loop(void *arg)
 {
 	struct work *w = arg;
 
+	(void)prctl(PR_SET_NAME, w->name, 0L, 0L, 0L); /* pthread_setname_np would need /proc */
 	pthread_mutex_lock(&w->lock);
 	for (;;) {
 		if (w->head) {
@@ -86,6 +89,7 @@ int work_new(struct fs *fs, const char *name, int64_t (*tick)(struct fs *fs), st
 	if (!w)
 		return -ENOMEM;
 	w->fs = fs;
+	w->name = name;
 	w->tick = tick;
 	w->tail = &w->head;
 	w->next_ns = WORK_NEVER;
@@ -103,7 +107,6 @@ int work_new(struct fs *fs, const char *name, int64_t (*tick)(struct fs *fs), st
 		free(w);
 		return -r;
 	}
-	(void)pthread_setname_np(w->thread, name);
 	*ret = w;
 	return 0;
 }

@@ -23,6 +23,7 @@ struct work;
 #define WORK_NEVER INT64_MAX
 
 /*
+ * @name of the thread, at most 15 bytes; kept by pointer, a literal.
  * @tick may be NULL: called when the queue is empty and its time has come or work_wake was called; gives back when it wants to be
  * called next (clock_mono_ns), WORK_NEVER: not by the clock.
  */
