@@ -208,8 +208,6 @@ static int folders(struct daemon *d, struct err *err)
 	d->run_fd = open(d->cfg.run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (d->run_fd < 0)
 		return err_sys(err, "open %s", d->cfg.run);
-	if (mkdirat(d->run_fd, "root", 0755) < 0 && errno != EEXIST)
-		return err_sys(err, "make %s/root", d->cfg.run);
 	return store_open(d->data_fd, d->cfg.api_gid, err);
 }
 
@@ -262,6 +260,8 @@ int daemon_init(struct daemon *d, const struct daemon_config *cfg, int up_fd, st
 	r = folders(d, err);
 	if (r == 0)
 		r = live_sweep(cfg->data, cfg->run, d->server, err);
+	if (r == 0 && mkdirat(d->run_fd, LIVE_ROOT, 0755) < 0 && errno != EEXIST)
+		r = err_sys(err, "make %s/" LIVE_ROOT, cfg->run);
 	if (r == 0)
 		r = programs(d, err);
 	if (r == 0)
@@ -304,14 +304,6 @@ void daemon_fini(struct daemon *d)
 	fd_closep(&d->filter_fd);
 	if (clean && live_sweep(d->cfg.data, d->cfg.run, d->server, &err) < 0)
 		log_warn("not all was cleaned up: %s", err.msg);
-	for (unsigned i = 1; clean && i <= d->etc.number; i++) {
-		char name[ETC_NAME_SIZE];
-
-		(void)snprintf(name, sizeof name, "etc.%u", i);
-		(void)!path_rm_tree(d->run_fd, name, NULL);
-	}
-	if (clean)
-		(void)unlinkat(d->run_fd, "root", AT_REMOVEDIR);
 	fd_closep(&d->run_fd);
 	fd_closep(&d->data_fd);
 	reactor_fini(&d->loop);

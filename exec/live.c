@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 
 #include "core/clock.h"
 #include "core/fd.h"
@@ -24,6 +25,8 @@
 #define PROGRAMS "garth-" /* how the names of what a keeper's group holds begin */
 #define GROUP_NS (5 * NS_PER_S)
 #define UMOUNTS_MAX 64
+#define ETC "etc." /* exec/etc.c */
+#define RING ".ring"
 
 /* The fields of /proc/PID/stat that come after the name; false: no such process. */
 static bool stat_of(long pid, char name[64], long *ret_pgrp, long long *ret_start)
@@ -176,6 +179,42 @@ static int list_sweep(const char *run, struct err *err)
 	return unlinkat(dir, LIVE, 0) < 0 ? err_sys(err, "remove %s/" LIVE, run) : 0;
 }
 
+/* Is it W.ring, and no folder W in DIR/workspaces? Where that can't be looked at, it is kept. */
+static bool is_lost_ring(const char *name, int workspaces_fd)
+{
+	size_t len = strlen(name), tail = strlen(RING);
+	char ws[IDENT_SIZE];
+	struct stat st;
+
+	if (len <= tail || len - tail >= sizeof ws || strcmp(name + len - tail, RING) != 0)
+		return false;
+	(void)snprintf(ws, sizeof ws, "%.*s", (int)(len - tail), name);
+	return ident_check(ws, "workspace", NULL) == 0 && workspaces_fd >= 0 &&
+	       fstatat(workspaces_fd, ws, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
+}
+
+/* Nothing of this server runs any more: its folders in RUNDIR are of no use. */
+static void folders_sweep(const char *data, const char *run)
+{
+	char path[PATH_LEN_MAX + 1];
+	autofd workspaces = -1;
+	DIR *d = opendir(run);
+	const struct dirent *e;
+
+	if (snprintf(path, sizeof path, "%s/workspaces", data) < (int)sizeof path)
+		workspaces = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	while (d && (e = readdir(d)) != NULL) {
+		if (strncmp(e->d_name, ETC, strlen(ETC)) == 0)
+			(void)!path_rm_tree(dirfd(d), e->d_name, NULL);
+		else if (strcmp(e->d_name, LIVE_ROOT) == 0)
+			(void)unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR);
+		else if (is_lost_ring(e->d_name, workspaces))
+			(void)unlinkat(dirfd(d), e->d_name, 0);
+	}
+	if (d)
+		(void)closedir(d);
+}
+
 int live_sweep(const char *data, const char *run, const char *server, struct err *err)
 {
 	struct cgroups cg;
@@ -183,6 +222,7 @@ int live_sweep(const char *data, const char *run, const char *server, struct err
 	int c = cgroups_probe(&cg, r == 0 ? err : NULL);
 
 	mounts_sweep(data);
+	folders_sweep(data, run);
 	if (c == 0)
 		c = cgroups_sweep(&cg, server, r == 0 ? err : NULL);
 	return r < 0 ? r : c;
