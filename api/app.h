@@ -46,7 +46,10 @@ struct app {
 	struct req *reqs;
 	size_t body_bytes; /* of all requests' bodies in memory now */
 	unsigned audits;   /* children that verify or export */
+	int signal_fd;
 	bool stopping;
+	struct timer stop_clock; /* api/stop.c */
+	int64_t stop_until_ns;
 };
 
 #endif

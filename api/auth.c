@@ -13,6 +13,7 @@
 
 #define BEARER "Bearer "
 #define KEY_TEXT_MAX 256u
+#define LINK_HINT "Ask whoever gave you this link for a new one."
 
 static bool role_may(enum role role, enum access a, const char *path)
 {
@@ -52,36 +53,47 @@ static const char *key_text(const struct req *r)
 	return req_header(r, "X-API-Key");
 }
 
+/* Forged, expired, or of another workspace: its holder has no key to change. */
+static int no_link(struct req *r, const char *detail)
+{
+	struct problem p = problem_named("forbidden");
+
+	p.hint = LINK_HINT;
+	req_problem(r, &p, detail, NULL);
+	return -EPERM;
+}
+
+static bool number(const char *text, int64_t *ret)
+{
+	char *end;
+
+	if (text == NULL || text[0] < '0' || text[0] > '9')
+		return false;
+	errno = 0;
+	*ret = strtoll(text, &end, 10);
+	return errno == 0 && *end == '\0';
+}
+
 /* 0 the signature is good, -ENOENT there is none, -EPERM (answered). */
 static int by_link(struct req *r, const char *ws)
 {
-	const char *sig = req_arg(r, "sig"), *version = req_arg(r, "version"),
-		   *expires = req_arg(r, "expires");
-	char path[PATH_LEN_MAX + 16], *end1, *end2;
-	unsigned long long n;
-	long long at;
+	const char *sig = req_arg(r, "sig");
+	char path[PATH_LEN_MAX + 16];
+	int64_t n, at, made;
 	int rc;
 
 	if (sig == NULL)
 		return -ENOENT;
-	if (version == NULL || expires == NULL || version[0] < '0' || version[0] > '9' ||
-	    expires[0] < '0' || expires[0] > '9') {
-		req_fail_code(r, "forbidden", "the link is not whole");
-		return -EPERM;
-	}
-	n = strtoull(version, &end1, 10);
-	at = strtoll(expires, &end2, 10);
+	if (!number(req_arg(r, "version"), &n) || !number(req_arg(r, "expires"), &at) ||
+	    !number(req_arg(r, "made"), &made))
+		return no_link(r, "the link is not whole");
 	(void)snprintf(path, sizeof path, "output/%s", r->rest != NULL ? r->rest : "");
-	rc = *end1 != '\0' || *end2 != '\0' ? -EPERM
-					    : link_check(r->app->link_key, ws, bytes_str(path), n,
-							 at, sig, clock_wall_ns() / NS_PER_S);
-	if (rc < 0) {
-		req_fail_code(r, "forbidden",
-			      rc == -ESTALE ? "the link has expired"
-					    : "the link's signature is wrong");
-		return -EPERM;
-	}
-	r->who = (struct caller){ .role = ROLE_READER };
+	rc = link_check(r->app->link_key, ws, made, bytes_str(path), (uint64_t)n, at, sig,
+			clock_wall_ns() / NS_PER_S);
+	if (rc < 0)
+		return no_link(r, rc == -ESTALE ? "the link has expired"
+						: "the link's signature is wrong");
+	r->who = (struct caller){ .role = ROLE_READER, .link_made_ns = made };
 	(void)snprintf(r->who.key, sizeof r->who.key, "link");
 	(void)snprintf(r->who.ws, sizeof r->who.ws, "%s", ws);
 	return 0;
@@ -127,6 +139,14 @@ int auth_check(struct req *r, enum access a, const char *ws)
 		req_fail_code(r, "forbidden", "a key of role %s may not do this",
 			      role_text(r->who.role));
 	return rc;
+}
+
+bool auth_same_life(struct req *r, int64_t made_ns)
+{
+	if (r->who.link_made_ns == 0 || r->who.link_made_ns == made_ns)
+		return true;
+	(void)no_link(r, "the link is of an earlier workspace of this name");
+	return false;
 }
 
 int auth_agent(struct req *r, const char *named, const char **ret)

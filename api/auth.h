@@ -27,6 +27,9 @@ must_check int auth_decide(const struct caller *c, enum access a, const char *ws
 /* Find r->who from the headers and decide; where it fails it has been answered (401, 403, 404). */
 must_check int auth_check(struct req *r, enum access a, const char *ws);
 
+/* Who comes with a signed link: is the workspace, made at made_ns, the one it was signed for? If not, it has been answered (403). */
+must_check bool auth_same_life(struct req *r, int64_t made_ns);
+
 /*
  * The agent that a request acts for: `named` (may be NULL) or the key's own. An agent's key may name itself alone: else it has been
  * answered with 403, and where there is none with 400.

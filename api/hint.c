@@ -158,6 +158,29 @@ static bool is_crash(const struct end *e)
 	return sig == SIGSEGV || sig == SIGABRT || sig == SIGFPE || sig == SIGBUS || sig == SIGILL;
 }
 
+static bool is_too_big(const struct hint_facts *f)
+{
+	if (f->end.reason != REASON_EXITED && f->end.reason != REASON_SIGNALED)
+		return false;
+	return f->end.signal == SIGXFSZ || f->end.exit_code == 128 + SIGXFSZ ||
+	       (f->too_big && f->end.exit_code != 0);
+}
+
+static json_t *too_big(const struct hint_facts *f)
+{
+	char limit[SIZE_TEXT_SIZE], value[96], text[HINT_TEXT_MAX];
+
+	size_text(f->file, limit);
+	(void)snprintf(value, sizeof value, "a file grew past %s", limit);
+	(void)snprintf(text, sizeof text,
+		       "One file may have at most %s (limit file of the policy). Write several "
+		       "parts, or compressed (.parquet, .csv.gz); a retry of the same code fails "
+		       "again.",
+		       limit);
+	return make("FileTooLarge", value, "file.toobig", text,
+		    json_pack("{s:I}", "limit_bytes", (json_int_t)f->file));
+}
+
 /* It ended by itself: exited or signaled. */
 static json_t *by_itself(const struct hint_facts *f)
 {
@@ -168,6 +191,8 @@ static json_t *by_itself(const struct hint_facts *f)
 			    "The program could not be started; check its name and that it is "
 			    "installed and executable.",
 			    NULL);
+	if (is_too_big(f))
+		return too_big(f);
 	if (is_crash(&f->end))
 		return crash(f);
 	if (f->end.signal == SIGXCPU || f->end.exit_code == 128 + SIGXCPU)
@@ -227,7 +252,8 @@ json_t *hint_error(const struct hint_facts *f, json_t *runner)
 	json_t *own;
 
 	/* An exception that the program itself ended by says more than its exit code. */
-	if (runner != NULL && (f->end.reason == REASON_EXITED || f->end.reason == REASON_SIGNALED))
+	if (runner != NULL && !is_too_big(f) &&
+	    (f->end.reason == REASON_EXITED || f->end.reason == REASON_SIGNALED))
 		return runner;
 	own = by_server(f);
 	if (runner != NULL && own != NULL &&

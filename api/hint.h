@@ -23,7 +23,8 @@ struct hint_facts {
 	const char *spawn_error; /* why the program did not start; NULL: it did */
 	bool python;             /* the step was Python code */
 	int64_t limit_ns, limit_max_ns, wall_ns, cpu_ns;
-	uint64_t memory, memory_peak; /* bytes */
+	uint64_t memory, memory_peak, file; /* bytes */
+	bool too_big;                       /* it said itself that a file was too large */
 	uint32_t pids, cpus_milli;
 };
 

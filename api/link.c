@@ -49,15 +49,16 @@ int link_key_open(int spool_fd, uint8_t ret[LINK_KEY_LEN], struct err *err)
 	return rc < 0 ? err_errno(err, rc, "read '%s'", LINK_KEY_FILE) : 0;
 }
 
-void link_sign(const uint8_t key[LINK_KEY_LEN], const char *ws, struct bytes path, uint64_t version,
-	       int64_t expires_s, char out[SHA256_HEX_SIZE])
+void link_sign(const uint8_t key[LINK_KEY_LEN], const char *ws, int64_t made_ns, struct bytes path,
+	       uint64_t version, int64_t expires_s, char out[SHA256_HEX_SIZE])
 {
 	unsigned char text[PATH_LEN_MAX + IDENT_SIZE + 128];
 	struct sha256 mac = { 0 };
 	unsigned mac_len = 0;
 	size_t n;
 
-	n = (size_t)snprintf((char *)text, sizeof text, "garth.link.v1%c%.63s%c", 0, ws, 0);
+	n = (size_t)snprintf((char *)text, sizeof text, "garth.link.v2%c%.63s%c%" PRId64 "%c", 0,
+			     ws, 0, made_ns, 0);
 	invariant(path.len <= PATH_LEN_MAX);
 	memcpy(text + n, path.p, path.len);
 	n += path.len;
@@ -68,14 +69,14 @@ void link_sign(const uint8_t key[LINK_KEY_LEN], const char *ws, struct bytes pat
 	sha256_hex(&mac, out);
 }
 
-int link_check(const uint8_t key[LINK_KEY_LEN], const char *ws, struct bytes path, uint64_t version,
-	       int64_t expires_s, const char *sig, int64_t now_s)
+int link_check(const uint8_t key[LINK_KEY_LEN], const char *ws, int64_t made_ns, struct bytes path,
+	       uint64_t version, int64_t expires_s, const char *sig, int64_t now_s)
 {
 	char want[SHA256_HEX_SIZE];
 
 	if (path.len > PATH_LEN_MAX || strlen(sig) != SHA256_HEX_LEN)
 		return -EPERM;
-	link_sign(key, ws, path, version, expires_s, want);
+	link_sign(key, ws, made_ns, path, version, expires_s, want);
 	if (CRYPTO_memcmp(want, sig, SHA256_HEX_LEN) != 0)
 		return -EPERM;
 	return now_s > expires_s ? -ESTALE : 0;

@@ -65,6 +65,7 @@ static void make(struct req *r, struct ws *ws)
 	char sig[SHA256_HEX_SIZE], coded[3 * PATH_LEN_MAX + 1];
 	int64_t until = clock_wall_ns() / NS_PER_S + (int64_t)a->expires_s;
 	uint64_t n = 0;
+	int64_t made = 0;
 	int rc = idx_versions(ws->reader, &f, take, &n);
 
 	if (rc < 0 || n == 0) {
@@ -76,13 +77,18 @@ static void make(struct req *r, struct ws *ws)
 		req_fail(r, -EACCES, "'%.300s' is not for agent '%s'", a->path, r->who.agent);
 		return;
 	}
-	link_sign(r->app->link_key, ws->name, bytes_str(a->path), n, until, sig);
+	rc = ws_made(ws, &made);
+	if (rc < 0) {
+		req_fail(r, rc, "the record does not tell when '%s' was made", ws->name);
+		return;
+	}
+	link_sign(r->app->link_key, ws->name, made, bytes_str(a->path), n, until, sig);
 	uri_encode_path(bytes_str(a->path), coded);
 	req_json(r, 201,
 		 json_pack("{s:o, s:s, s:I, s:o}", "url",
 			   json_sprintf("%s/v1/workspaces/%s/%s?version=%" PRIu64
-					"&expires=%" PRId64 "&sig=%s",
-					r->app->url, ws->name, coded, n, until, sig),
+					"&expires=%" PRId64 "&made=%" PRId64 "&sig=%s",
+					r->app->url, ws->name, coded, n, until, made, sig),
 			   "path", a->path, "version", (json_int_t)n, "expires_at",
 			   jx_time(until * NS_PER_S)));
 }

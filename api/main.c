@@ -20,6 +20,7 @@
 #include "api/link.h"
 #include "api/listen.h"
 #include "api/slots.h"
+#include "api/stop.h"
 #include "core/fd.h"
 #include "core/log.h"
 
@@ -104,14 +105,14 @@ static int open_data(struct app *app, struct err *err)
 static void on_signal(void *ctx, uint32_t events)
 {
 	struct app *app = ctx;
+	struct signalfd_siginfo si;
 
 	(void)events;
-	log_info("stopping");
-	app->stopping = true;
-	loop_stop(app->loop);
+	(void)!read(app->signal_fd, &si, sizeof si);
+	stop_begin(app);
 }
 
-static int watch_signals(struct app *app, struct watch *w, int *ret_fd, struct err *err)
+static int watch_signals(struct app *app, struct watch *w, struct err *err)
 {
 	sigset_t set;
 	int rc;
@@ -120,17 +121,16 @@ static int watch_signals(struct app *app, struct watch *w, int *ret_fd, struct e
 	(void)sigaddset(&set, SIGTERM);
 	(void)sigaddset(&set, SIGINT);
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
-	*ret_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (*ret_fd < 0)
+	app->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (app->signal_fd < 0)
 		return err_sys(err, "signalfd");
-	rc = loop_watch(app->loop, w, *ret_fd, EPOLLIN, on_signal, app);
+	rc = loop_watch(app->loop, w, app->signal_fd, EPOLLIN, on_signal, app);
 	return rc < 0 ? err_errno(err, rc, "watch signals") : 0;
 }
 
 static int run(struct app *app, struct err *err)
 {
 	struct watch signals = { 0 };
-	autofd signal_fd = -1;
 	int rc = loop_new(&app->loop, err);
 
 	if (rc == 0)
@@ -138,7 +138,7 @@ static int run(struct app *app, struct err *err)
 	if (rc == 0)
 		rc = slots_new(app, &app->slots);
 	if (rc == 0)
-		rc = watch_signals(app, &signals, &signal_fd, err);
+		rc = watch_signals(app, &signals, err);
 	if (rc == 0)
 		rc = garthd_start(app, GARTHD_FD, err);
 	if (rc == 0)
@@ -155,6 +155,7 @@ int main(int argc, char **argv)
 {
 	struct app app = { .data_fd = -1,
 			   .spool_fd = -1,
+			   .signal_fd = -1,
 			   .queue_max = QUEUE_DEFAULT,
 			   .sandboxes_max = SANDBOXES_DEFAULT };
 	struct err err = { 0 };

@@ -43,3 +43,10 @@ bool reason_disk_text(struct bytes text)
 			return true;
 	return false;
 }
+
+bool reason_file_text(struct bytes text)
+{
+	static const char words[] = "File too large";
+
+	return memmem(text.p, text.len, words, sizeof words - 1) != NULL;
+}

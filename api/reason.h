@@ -33,4 +33,7 @@ struct end reason_of(const struct end_facts *f);
 /* Do the last lines of stderr, or the error's value, say that a disk or quota is full? */
 bool reason_disk_text(struct bytes text);
 
+/* The same of a file that was to grow past what one file may have. */
+bool reason_file_text(struct bytes text);
+
 #endif

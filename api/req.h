@@ -35,6 +35,7 @@ struct caller {
 	char key[KEY_ID_SIZE]; /* id of the key, "" none; "link" for a signed link */
 	char ws[IDENT_SIZE];   /* "" every workspace */
 	char agent[IDENT_SIZE];
+	int64_t link_made_ns; /* of a signed link: when the workspace it is for was made; else 0 */
 };
 
 enum req_phase { REQ_NEW = 0, REQ_HEAD, REQ_BODY, REQ_RUN, REQ_OVER };

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "api/auth.h"
 #include "api/base64.h"
 #include "core/id.h"
 #include "core/ids.h"
@@ -19,6 +20,17 @@ struct opening {
 	struct req *r;
 	void (*fn)(struct req *, struct ws *);
 };
+
+/* A signed link is of one workspace, not of whoever has its name later. */
+static bool same_life(struct req *r, struct ws *ws)
+{
+	int64_t made = 0;
+	int rc = r->who.link_made_ns != 0 ? ws_made(ws, &made) : 0;
+
+	if (rc < 0)
+		req_fail(r, rc, "the record does not tell when '%s' was made", ws->name);
+	return rc == 0 && auth_same_life(r, made);
+}
 
 static void opened(void *ctx, int status, struct ws *ws, const char *why)
 {
@@ -32,7 +44,7 @@ static void opened(void *ctx, int status, struct ws *ws, const char *why)
 	else if (status < 0)
 		req_fail(r, status, "the workspace '%s' can't be opened now: %.200s", r->param[0],
 			 why);
-	else
+	else if (same_life(r, ws))
 		fn(r, ws);
 }
 

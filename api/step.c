@@ -305,13 +305,15 @@ static void go(void *ctx)
 
 int step_start(struct app *app, const struct step_new *n, struct step **ret, struct err *err)
 {
-	struct step *st = calloc(1, sizeof *st);
+	struct step *st = app->stopping ? NULL : calloc(1, sizeof *st);
 	const char *agent = ws_agent_name(n->ws, n->block);
 
 	if (st == NULL || agent == NULL) {
 		free(st);
 		spec_fini(n->spec);
 		free(n->spec);
+		if (app->stopping)
+			return err_set(err, -EPIPE, "the server is being stopped");
 		return err_set(err, agent == NULL ? -ENOENT : -ENOMEM,
 			       agent == NULL ? "no such agent" : "no memory");
 	}

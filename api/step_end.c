@@ -21,16 +21,17 @@
 
 /* ---- what it says ---- */
 
-static bool disk_full(const struct step *st)
+/* Do its last lines of stderr, or what the runner tells, say so? */
+static bool told(const struct step *st, bool (*says)(struct bytes text))
 {
 	char tail[STDERR_TAIL];
 	off_t end = st->log_fd[1] >= 0 ? lseek(st->log_fd[1], 0, SEEK_END) : 0;
 	off_t from = end > STDERR_TAIL ? end - STDERR_TAIL : 0;
 	ssize_t n = end > 0 ? pread(st->log_fd[1], tail, sizeof tail, from) : 0;
 
-	if (n > 0 && reason_disk_text(bytes_of(tail, (size_t)n)))
+	if (n > 0 && says(bytes_of(tail, (size_t)n)))
 		return true;
-	return st->runner_error != NULL && reason_disk_text(bytes_str(st->runner_error));
+	return st->runner_error != NULL && says(bytes_str(st->runner_error));
 }
 
 static void detail_of(struct step *st, const struct end *e)
@@ -67,6 +68,9 @@ static void error_of(struct step *st, const struct end *e)
 				.cpu_ns = st->cpu_ns,
 				.memory = lim->memory,
 				.memory_peak = st->stat.memory_peak,
+				.file = lim->file,
+				.too_big = st->exited && st->wait_status != 0 &&
+					   told(st, reason_file_text),
 				.pids = lim->pids,
 				.cpus_milli = lim->cpus_milli };
 	json_t *j, *runner = st->runner_error != NULL
@@ -118,7 +122,7 @@ static void send_end(struct step *st)
 	autobuf tail;
 	int rc;
 
-	f.disk_full = st->exited && st->wait_status != 0 && disk_full(st);
+	f.disk_full = st->exited && st->wait_status != 0 && told(st, reason_disk_text);
 	e = reason_of(&f);
 	st->reason = e.reason;
 	if (st->stat.cpu_ns > st->cpu_ns)

@@ -31,6 +31,7 @@ struct upload {
 	uint64_t size, limit;
 	uint32_t block;
 	bool refused; /* it is there to be refused */
+	bool whole;   /* all of the body has come: sha is its hash */
 	json_t *row;  /* the artifact that came of it */
 };
 
@@ -91,8 +92,7 @@ static void conflict(struct upload *u, const char *detail)
 				  json_is_string(sha)
 					  ? json_sprintf("\"sha256:%s\"", json_string_value(sha))
 					  : json_null());
-	(void)json_object_set_new(extra, "sent_sha256",
-				  u->hash == NULL ? jx_sha(&u->sha) : json_null());
+	(void)json_object_set_new(extra, "sent_sha256", u->whole ? jx_sha(&u->sha) : json_null());
 	json_decref(row);
 	req_problem(u->r, &p, detail, extra);
 }
@@ -331,6 +331,7 @@ void h_file_put(struct req *r)
 	sha256_end(u->hash, &u->sha);
 	sha256_free(u->hash);
 	u->hash = NULL;
+	u->whole = true;
 	if (digests(u) < 0)
 		return;
 	if (lseek(u->put.fd, 0, SEEK_SET) < 0) {

@@ -106,6 +106,15 @@ static void ws_opened(struct ws *ws, int status, const char *why)
 		;
 }
 
+int ws_made(const struct ws *ws, int64_t *ret_ns)
+{
+	uint64_t steps, versions, bytes, violations;
+
+	return ws->reader == NULL
+		       ? -EPIPE
+		       : idx_workspace(ws->reader, ret_ns, &steps, &versions, &bytes, &violations);
+}
+
 void ws_lost(struct ws *ws, const char *why)
 {
 	bool opening = ws->state == WS_OPENING;

@@ -58,6 +58,9 @@ bool ws_exists(struct app *app, const char *name);     /* has a folder in DIR/wo
 int ws_agent_block(const struct ws *ws, const char *name);
 const char *ws_agent_name(const struct ws *ws, uint32_t block); /* NULL */
 
+must_check int ws_made(const struct ws *ws,
+		       int64_t *ret_ns); /* when it was made, by its record; -EPIPE it is closed */
+
 void ws_agent_add(struct ws *ws, uint32_t block, const char *name);
 void ws_policy_set(struct ws *ws, struct policy *p); /* takes p */
 

@@ -121,6 +121,12 @@ print(os.stat('/workspace/$zone/big').st_size <= 1 << 20)
 os.unlink('/workspace/$zone/big')"
 	equal "file_is_efbig_in_${zone/\//_}" "$(field "j['stdout'].split()")" "['EFBIG', 'True']"
 done
+step -c "open('/workspace/output/big', 'wb').write(bytes(2 << 20))"
+equal too_large_a_file_has_a_hint "$(field "j['error']['name'], j['error']['hint']['code'], j['error']['hint']['data']")" "('OSError', 'file.toobig', {'limit_bytes': 1048576})"
+step -- sh -c 'ulimit -S -f >/dev/null; head -c 2M /dev/zero >/workspace/output/big'
+equal too_large_a_file_of_a_program_has_a_hint "$(field "j['error']['hint']['code'], 'file' in j['error']['hint']['text']")" "('file.toobig', True)"
+rm_big() { step -- rm -f /workspace/output/big; }
+rm_big
 head -c 8000 /dev/zero | tr '\0' '#' >"$TMP/long.py"
 step --python "$TMP/long.py"
 check code_past_its_limit_is_refused [ $? -ne 0 ]

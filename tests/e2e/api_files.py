@@ -3,6 +3,7 @@
 """Files over HTTP: uploads (whole, refused, cut short, raced), downloads (ranges, conditions, names), folders, links."""
 import base64
 import hashlib
+import http.client
 import json
 import os
 import socket
@@ -299,9 +300,45 @@ def test_links_are_for_one_version_and_a_time():
     assert get(path.split("&sig")[0])[0] == 401
     assert get(path.replace("expires=", "expires=9"))[0] == 403
     time.sleep(2.2)
-    assert get(old)[0] == 403
+    status, out = get(old)
+    j = json.loads(out)
+    assert status == 403 and j["code"] == "forbidden" and "expired" in j["detail"] and "new one" in j["hint"], j
+    j = json.loads(get(path.replace("expires=", "expires=9"))[1])
+    assert "signature" in j["detail"] and "new one" in j["hint"], j
+    assert get(path.replace("made=", "made=9"))[0] == 403
     for bad, want in (({"path": "input/t.csv"}, 400), ({"path": "output/none"}, 404), ({"path": "output/v.txt", "version": 9}, 404), ({"path": "output/v.txt", "expires_s": 0}, 400), ({}, 400)):
         S.json("POST", "/v1/workspaces/w/links", bad, want=want)
+
+
+def test_a_link_is_of_one_workspace_not_of_its_name():
+    def made():
+        S.workspace("again", ("a",), POLICY)
+        S.step("again", "a", code="open('/workspace/output/f','w').write('x')")
+        return S.json("POST", "/v1/workspaces/again/links", {"path": "output/f"}, want=201)["url"][len(S.url):]
+
+    def get(path):
+        c = http.client.HTTPConnection(S.host, S.port, timeout=20)
+        c.request("GET", path)
+        r = c.getresponse()
+        out = r.status, r.read()
+        c.close()
+        return out
+
+    old = made()
+    assert get(old) == (200, b"x")
+    assert S.http("DELETE", "/v1/workspaces/again")[0] == 204
+    new = made()
+    assert get(new) == (200, b"x")
+    status, out = get(old)
+    assert status == 403 and "earlier workspace" in json.loads(out)["detail"], (status, out)
+
+
+def test_a_condition_that_fails_early_knows_no_hash_of_the_body():
+    for name in ("input/none", "input/t.csv"):
+        status, _, out = S.http("PUT", F + name, b"x", headers={"If-Match": '"sha256:%s"' % ("0" * 64)})
+        j = json.loads(out)
+        assert status == 412 and j["sent_sha256"] in (None, sha256(b"x")), j
+        assert name != "input/none" or j["sent_sha256"] is None, j
 
 
 def test_a_slow_client_harms_nobody():

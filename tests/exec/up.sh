@@ -103,6 +103,8 @@ until_runs() {
 	return 1
 }
 check step_runs runs
+fs=$(child "$(child "$(child "$(up_pid "$A")" garthd)" garth-keeper)" garth-fs)
+check threads_have_names [ "$(cat /proc/"$fs"/task/*/comm | sort -u | tr '\n' ' ')" = "desk fuse garth-fs index logs mender retain sealer teller trash " ]
 mode=$(stat -f -c %T "$A/mnt/w")
 check workspace_is_mounted [ "$mode" = fuseblk -o "$mode" = fuse ]
 check workspace_mount_is_closed_to_users [ "$(setpriv --reuid 12345 --regid 12345 --clear-groups ls "$A/mnt/w" 2>/dev/null)" = "" ]
@@ -123,12 +125,17 @@ done
 kill -9 "$U"
 sleep 0.5
 check killed_supervisor_takes_all_with_it [ -z "$(pgrep -f -- "--data $A ")" ]
+R=/run/garth/$(server_of "$A")
+mkdir -p "$R/etc.9/x"
+: >"$R/gone.ring"
 start "$A"
 check killed_supervisor_next_start_serves healthy "$(url)"
+check next_start_cleans_the_run_folder [ ! -e "$R/etc.9" -a ! -e "$R/gone.ring" -a -e "$R/w.ring" ]
 GARTH_URL=$(url)
 check killed_supervisor_steps_run_again until_runs
 "$G" down --data "$A"
 check killed_supervisor_nothing_is_left clean "$A"
+check down_removes_the_run_folder [ ! -e "$R" ]
 
 # foreground: ^C ends it in order, with 0
 "$G" up --data "$A" --listen 127.0.0.1:0 >"$TMP/ready" 2>"$TMP/err" &
@@ -138,6 +145,12 @@ for _ in $(seq 100); do
 	sleep 0.1
 done
 check foreground_says_ready healthy "$(url)"
+GARTH_URL=$(url)
+step=$("$G" run --detach -w w -a a -- sleep 60)
+for _ in $(seq 50); do
+	"$G" ps -w w | grep -q running && break
+	sleep 0.1
+done
 kill -INT $fg
 wait $fg
 check foreground_interrupt_is_0 [ $? -eq 0 ]
@@ -156,6 +169,9 @@ while [ ! -S "$TMP/notify" ]; do sleep 0.05; done
 NOTIFY_SOCKET=$TMP/notify start "$A"
 wait $py
 check notify_says_ready [ "$(cat "$TMP/heard")" = READY=1 ]
+GARTH_URL=$(url)
+"$G" step "$step" --json >"$TMP/out"
+check a_stop_says_so_in_the_record [ "$(/usr/bin/python3 -c 'import json, sys; j = json.load(sys.stdin); print(j["reason"], j["detail"])' <"$TMP/out")" = "lost the server was stopped" ]
 "$G" down --data "$A"
 
 # what can't start says why, in one sentence

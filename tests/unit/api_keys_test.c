@@ -227,18 +227,20 @@ static void test_link_check_binds_all_of_it(void **state)
 	assert_memory_equal(key, again, sizeof key);
 	assert_int_equal(fstatat(p->fd, LINK_KEY_FILE, &st, 0), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
-	link_sign(key, "w", BYTES_LIT("output/a"), 3, 1000, sig);
-	assert_int_equal(link_check(key, "w", BYTES_LIT("output/a"), 3, 1000, sig, 999), 0);
-	assert_int_equal(link_check(key, "w", BYTES_LIT("output/a"), 3, 1000, sig, 1000), 0);
-	assert_int_equal(link_check(key, "w", BYTES_LIT("output/a"), 3, 1000, sig, 1001), -ESTALE);
-	assert_int_equal(link_check(key, "v", BYTES_LIT("output/a"), 3, 1000, sig, 1), -EPERM);
-	assert_int_equal(link_check(key, "w", BYTES_LIT("output/b"), 3, 1000, sig, 1), -EPERM);
-	assert_int_equal(link_check(key, "w", BYTES_LIT("output/a"), 4, 1000, sig, 1), -EPERM);
-	assert_int_equal(link_check(key, "w", BYTES_LIT("output/a"), 3, 1001, sig, 1), -EPERM);
-	assert_int_equal(link_check(other, "w", BYTES_LIT("output/a"), 3, 1000, sig, 1), -EPERM);
-	assert_int_equal(link_check(key, "w", BYTES_LIT("output/a"), 3, 1000, "", 1), -EPERM);
+	link_sign(key, "w", 7, BYTES_LIT("output/a"), 3, 1000, sig);
+	assert_int_equal(link_check(key, "w", 7, BYTES_LIT("output/a"), 3, 1000, sig, 999), 0);
+	assert_int_equal(link_check(key, "w", 7, BYTES_LIT("output/a"), 3, 1000, sig, 1000), 0);
+	assert_int_equal(link_check(key, "w", 7, BYTES_LIT("output/a"), 3, 1000, sig, 1001),
+			 -ESTALE);
+	assert_int_equal(link_check(key, "v", 7, BYTES_LIT("output/a"), 3, 1000, sig, 1), -EPERM);
+	assert_int_equal(link_check(key, "w", 7, BYTES_LIT("output/b"), 3, 1000, sig, 1), -EPERM);
+	assert_int_equal(link_check(key, "w", 7, BYTES_LIT("output/a"), 4, 1000, sig, 1), -EPERM);
+	assert_int_equal(link_check(key, "w", 7, BYTES_LIT("output/a"), 3, 1001, sig, 1), -EPERM);
+	assert_int_equal(link_check(key, "w", 8, BYTES_LIT("output/a"), 3, 1000, sig, 1), -EPERM);
+	assert_int_equal(link_check(other, "w", 7, BYTES_LIT("output/a"), 3, 1000, sig, 1), -EPERM);
+	assert_int_equal(link_check(key, "w", 7, BYTES_LIT("output/a"), 3, 1000, "", 1), -EPERM);
 	sig[0] = (char)(sig[0] == '0' ? '1' : '0');
-	assert_int_equal(link_check(key, "w", BYTES_LIT("output/a"), 3, 1000, sig, 1), -EPERM);
+	assert_int_equal(link_check(key, "w", 7, BYTES_LIT("output/a"), 3, 1000, sig, 1), -EPERM);
 }
 
 static void test_link_key_half_written_is_made_anew(void **state)

@@ -338,51 +338,60 @@ static bool same(const char *a, const char *b)
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
+static const struct {
+	struct hint_facts f;
+	const char *name, *code; /* NULL: no error */
+} hint_rows[] = {
+	{ { .end = { REASON_EXITED, 0, 0 }, .who = "" }, NULL, NULL },
+	{ { .end = { REASON_EXITED, 3, 0 }, .who = "" }, NULL, NULL },
+	{ { .end = { REASON_EXITED, 3, 0 }, .who = "", .python = true }, "SystemExit", "end.exit" },
+	{ { .end = { REASON_EXITED, 139, 0 }, .who = "" }, "NativeCrash", "end.segv" },
+	{ { .end = { REASON_SIGNALED, -1, SIGABRT }, .who = "" }, "NativeCrash", "end.segv" },
+	{ { .end = { REASON_SIGNALED, -1, SIGTERM }, .who = "" }, NULL, NULL },
+	{ { .end = { REASON_SIGNALED, -1, SIGXCPU }, .who = "" }, "CpuLimit", "end.cpu" },
+	{ { .end = { REASON_SIGNALED, -1, SIGXFSZ }, .who = "", .file = 1 << 30 },
+	  "FileTooLarge",
+	  "file.toobig" },
+	{ { .end = { REASON_EXITED, 128 + SIGXFSZ, 0 }, .who = "", .file = 1 << 30 },
+	  "FileTooLarge",
+	  "file.toobig" },
+	{ { .end = { REASON_EXITED, 1, 0 }, .who = "", .file = 1 << 30, .too_big = true },
+	  "FileTooLarge",
+	  "file.toobig" },
+	{ { .end = { REASON_EXITED, 0, 0 }, .who = "", .file = 1 << 30, .too_big = true },
+	  NULL,
+	  NULL },
+	{ { .end = { REASON_TIMEOUT, -1, 9 }, .who = "", .too_big = true },
+	  "Timeout",
+	  "end.timeout" },
+	{ { .end = { REASON_EXITED, 127, 0 }, .who = "", .spawn_error = "no such program" },
+	  "ExecError",
+	  "end.exec" },
+	{ { .end = { REASON_TIMEOUT, -1, 9 }, .who = "", .limit_ns = 1000000000 },
+	  "Timeout",
+	  "end.timeout" },
+	{ { .end = { REASON_MEMORY, -1, 9 }, .who = "", .memory = 1 << 30 },
+	  "MemoryLimit",
+	  "end.memory" },
+	{ { .end = { REASON_PIDS, 1, 0 }, .who = "", .pids = 32 }, "PidsLimit", "end.pids" },
+	{ { .end = { REASON_DISK, 1, 0 }, .who = "" }, "DiskQuota", "end.disk" },
+	{ { .end = { REASON_KILLED, -1, 9 }, .who = "agent a" }, "Killed", "end.killed" },
+	{ { .end = { REASON_REFUSED, -1, 0 }, .who = "no" }, "Refused", "end.refused" },
+	{ { .end = { REASON_LOST, -1, 0 }, .who = "" }, "Lost", "end.lost" },
+};
+
 static void test_hint_error_has_a_row_for_each_end(void **state)
 {
-	static const struct {
-		struct hint_facts f;
-		const char *name, *code; /* NULL: no error */
-	} rows[] = {
-		{ { .end = { REASON_EXITED, 0, 0 }, .who = "" }, NULL, NULL },
-		{ { .end = { REASON_EXITED, 3, 0 }, .who = "" }, NULL, NULL },
-		{ { .end = { REASON_EXITED, 3, 0 }, .who = "", .python = true },
-		  "SystemExit",
-		  "end.exit" },
-		{ { .end = { REASON_EXITED, 139, 0 }, .who = "" }, "NativeCrash", "end.segv" },
-		{ { .end = { REASON_SIGNALED, -1, SIGABRT }, .who = "" },
-		  "NativeCrash",
-		  "end.segv" },
-		{ { .end = { REASON_SIGNALED, -1, SIGTERM }, .who = "" }, NULL, NULL },
-		{ { .end = { REASON_SIGNALED, -1, SIGXCPU }, .who = "" }, "CpuLimit", "end.cpu" },
-		{ { .end = { REASON_EXITED, 127, 0 }, .who = "", .spawn_error = "no such program" },
-		  "ExecError",
-		  "end.exec" },
-		{ { .end = { REASON_TIMEOUT, -1, 9 }, .who = "", .limit_ns = 1000000000 },
-		  "Timeout",
-		  "end.timeout" },
-		{ { .end = { REASON_MEMORY, -1, 9 }, .who = "", .memory = 1 << 30 },
-		  "MemoryLimit",
-		  "end.memory" },
-		{ { .end = { REASON_PIDS, 1, 0 }, .who = "", .pids = 32 },
-		  "PidsLimit",
-		  "end.pids" },
-		{ { .end = { REASON_DISK, 1, 0 }, .who = "" }, "DiskQuota", "end.disk" },
-		{ { .end = { REASON_KILLED, -1, 9 }, .who = "agent a" }, "Killed", "end.killed" },
-		{ { .end = { REASON_REFUSED, -1, 0 }, .who = "no" }, "Refused", "end.refused" },
-		{ { .end = { REASON_LOST, -1, 0 }, .who = "" }, "Lost", "end.lost" },
-	};
-
 	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		json_t *j = hint_error(&rows[i].f, NULL);
+	for (size_t i = 0; i < COUNT(hint_rows); i++) {
+		json_t *j = hint_error(&hint_rows[i].f, NULL);
 		const char *name = json_string_value(json_object_get(j, "name"));
 		const json_t *hint = json_object_get(j, "hint");
 		const char *code = json_string_value(json_object_get(hint, "code"));
 
-		if ((j != NULL) != (rows[i].name != NULL))
+		if ((j != NULL) != (hint_rows[i].name != NULL))
 			fail_msg("row %zu: there is %san error", i, j != NULL ? "" : "no ");
-		if (!same(name, rows[i].name) || !same(code, rows[i].code))
+		if (!same(name, hint_rows[i].name) || !same(code, hint_rows[i].code))
 			fail_msg("row %zu: %s %s", i, name != NULL ? name : "-",
 				 code != NULL ? code : "-");
 		if (j != NULL && json_string_length(json_object_get(hint, "text")) > HINT_TEXT_MAX)
@@ -410,6 +419,15 @@ static void test_hint_error_keeps_what_the_program_told(void **state)
 	assert_string_equal(json_string_value(json_object_get(j, "name")), "MemoryError");
 	assert_string_equal(json_string_value(json_object_get(json_object_get(j, "hint"), "code")),
 			    "end.memory");
+	json_decref(j);
+	f.end = (struct end){ REASON_EXITED, 1, 0 };
+	f.file = 1 << 20;
+	f.too_big = true; /* and which limit it was */
+	j = hint_error(&f, hint_from_runner(BYTES_LIT(
+				   "{\"name\":\"OSError\",\"value\":\"File too large\"}")));
+	assert_string_equal(json_string_value(json_object_get(j, "name")), "OSError");
+	assert_string_equal(json_string_value(json_object_get(json_object_get(j, "hint"), "code")),
+			    "file.toobig");
 	json_decref(j);
 }
 
