@@ -9,6 +9,7 @@
 #include "cli/addr.h"
 #include "cli/cmd.h"
 #include "cli/exit.h"
+#include "cli/ls_workspaces.h"
 #include "cli/opts.h"
 #include "cli/print.h"
 #include "cli/sub.h"
@@ -178,7 +179,7 @@ int cmd_ls(int argc, char **argv)
 					     ">VERSION", "SHA256",   "NAME",  NULL };
 	struct ls l = { 0 };
 	const struct opt opts[] = {
-		{ OPT_WORKSPACE, 'w', "workspace", "W", "the workspace", &l.ws, true },
+		{ OPT_WORKSPACE, 'w', "workspace", "W", "the workspace", &l.ws, false },
 		{ OPT_FLAG, 'l', "long", NULL, "size, time, agent, step, version and hash too",
 		  &l.details, false },
 		{ OPT_FLAG, 'R', "recursive", NULL, "what is in folders too", &l.recursive, false },
@@ -187,8 +188,9 @@ int cmd_ls(int argc, char **argv)
 	};
 	const struct opt_usage u = {
 		"ls",
-		"-w W [ZONE/PATH]",
-		"List a folder of the workspace (default: its root) or one file.",
+		"[-w W] [ZONE/PATH]",
+		"List a folder of the workspace (default: its root) or one file. Without -w and "
+		"GARTH_WORKSPACE, list the workspaces that the key can see.",
 		NULL,
 		opts,
 		0,
@@ -205,11 +207,15 @@ int cmd_ls(int argc, char **argv)
 
 	if (r != OPTS_DONE)
 		return r;
+	if (!l.ws && n)
+		return opts_wrong(&u, "-w/--workspace is needed for a path, or GARTH_WORKSPACE");
 	if (zone_path(n ? args[0] : "", path, &err) < 0)
 		return opts_wrong(&u, "'%s': %s", args[0], err.msg);
 	r = client_start(&c);
 	if (r != EXIT_OK)
 		return r;
+	if (!l.ws)
+		return print_done(ls_workspaces(c, l.as_json));
 	l.c = c;
 	l.items = items;
 	table_init(&l.table, heads);

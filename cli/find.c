@@ -39,8 +39,7 @@ int find_workspaces(struct client *c, const char *ws, json_t **ret)
 	return EXIT_OK;
 }
 
-/* Ask one workspace; *ret stays NULL where it has no such thing. With `only`, that is said as the server says it. */
-static int ask(struct client *c, const struct addr *a, bool only, json_t **ret)
+int find_answer(struct client *c, const struct addr *a, bool only, json_t **ret)
 {
 	struct request q = { .method = "GET",
 			     .path = addr_str(a),
@@ -93,7 +92,7 @@ int find_item(struct client **ret, const struct find_kind *kind, const char *ws,
 		addr_begin(ret_addr, json_string_value(json_array_get(names, i)), "");
 		addr_part(ret_addr, kind->folder);
 		addr_part(ret_addr, id);
-		r = ask(*ret, ret_addr, ws != NULL, &found);
+		r = find_answer(*ret, ret_addr, ws != NULL, &found);
 	}
 	if (r != EXIT_OK)
 		return r;

@@ -21,6 +21,12 @@ extern const struct find_kind find_step, find_sandbox;
 must_check int find_item(struct client **ret, const struct find_kind *kind, const char *ws,
 			 const char *id, struct addr *ret_addr, json_t **ret_item);
 
+/*
+ * GET @a: *ret is the object. Where the server says 403 or 404 and this place is not the only one to look at, *ret stays NULL.
+ * EXIT_OK or the exit code after a sentence.
+ */
+must_check int find_answer(struct client *c, const struct addr *a, bool only, json_t **ret);
+
 /* Names of all workspaces that the key can see, as an array of strings; or just ws, where it is given. */
 must_check int find_workspaces(struct client *c, const char *ws, json_t **ret);
 

@@ -31,7 +31,7 @@ static const struct command commands[] = {
 	{ "put", cmd_put, "upload files" },
 	{ "get", cmd_get, "download a file or folder, checking its hash" },
 	{ "link", cmd_link, "make a signed URL for one version of an output" },
-	{ "ls", cmd_ls, "list files" },
+	{ "ls", cmd_ls, "list files, or the workspaces" },
 	{ "", NULL, "" },
 	{ "run", cmd_run, "run a program or code as an agent: one step" },
 	{ "sandbox", cmd_sandbox, "make, list or end live sandboxes" },
@@ -123,6 +123,14 @@ static int no_such(const char *typed)
 	return EXIT_USAGE;
 }
 
+/* A command that has said it is done has also written what it printed, its --help too. */
+static int run(const struct command *c, int argc, char **argv)
+{
+	int code = c->run(argc, argv);
+
+	return code == EXIT_OK ? print_done(code) : code;
+}
+
 int main(int argc, char **argv)
 {
 	static char help_arg[] = "--help";
@@ -133,13 +141,13 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
 		(void)puts("garth " GARTH_VERSION);
-		return EXIT_OK;
+		return print_done(EXIT_OK);
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	    strcmp(argv[1], "help") == 0) {
 		if (argc == 2) {
 			help(stdout);
-			return EXIT_OK;
+			return print_done(EXIT_OK);
 		}
 		argv[1] = argv[2]; /* garth help COMMAND */
 		argv[2] = help_arg;
@@ -147,6 +155,6 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
 		if (commands[i].run && strcmp(argv[1], commands[i].name) == 0)
-			return commands[i].run(argc - 1, argv + 1);
+			return run(&commands[i], argc - 1, argv + 1);
 	return no_such(argv[1]);
 }

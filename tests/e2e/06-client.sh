@@ -12,6 +12,16 @@ server_start
 export GARTH_WORKSPACE=w GARTH_AGENT=a
 status init 0 garth init w --agent a
 
+# Without a workspace: which there are.
+status ls_lists_workspaces 0 env -u GARTH_WORKSPACE garth ls
+check ls_lists_names_and_agents grep -q -E '^w +a +0 +20' <<<"$OUT"
+equal ls_lists_workspaces_as_json "$(env -u GARTH_WORKSPACE garth ls --json | json '[(i["name"], i["agents"], i["steps"]) for i in j["items"]]')" "[('w', ['a'], 0)]"
+status ls_of_a_path_needs_a_workspace 2 env -u GARTH_WORKSPACE garth ls output
+for args in --help --version 'ls --help'; do
+	# shellcheck disable=SC2086
+	status "a_full_disk_is_no_success_${args// /_}" 1 bash -c "garth $args >/dev/full"
+done
+
 # On a terminal: what was refused in red, and the hint; else only what the program wrote.
 on_tty() { script -qec "$*" /dev/null </dev/null; }
 red=$'\033[31m'
