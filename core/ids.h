@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core/ids.h - how uids and gids say who is asking: the one place with the arithmetic. DESIGN "Identity", docs/ARCHITECTURE.md.
+ * core/ids.h - how uids and gids say who is asking: the one place with the arithmetic. docs/ARCHITECTURE.md "Identity".
  *
  * A workspace holds IDS_WS_BLOCKS contiguous uid blocks from uid_base on: block 0 the reserved agent "operator", 1..32 the agents in
  * the order they were added, 33 garth's own (garth-fs, the keeper, and the workspace's one gid).
