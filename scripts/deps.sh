@@ -32,7 +32,7 @@ libcurl 7.88.1"
 BUILD_PKGS="make gcc libc6-dev pkg-config libfyaml-dev libmicrohttpd-dev libjansson-dev libsqlite3-dev
 	libseccomp-dev libssl-dev libcurl4-openssl-dev"
 FUSE_BUILD_PKGS="dpkg-dev meson ninja-build python3 debian-archive-keyring ca-certificates"
-TEST_PKGS="libcmocka-dev python3 python3-venv python3-yaml sqlite3 curl inotify-tools pmccabe attr procps git"
+TEST_PKGS="libcmocka-dev python3 python3-venv python3-yaml sqlite3 curl inotify-tools pmccabe attr procps git e2fsprogs mount"
 DEMO_PKGS="python3 python3-pandas python3-matplotlib"
 LINT_PKGS="clang clang-format clang-tidy cppcheck"
 
